@@ -18,6 +18,8 @@
 #include "deploy/common/file.h"
 #include "deploy/engine/decide_paths.h"
 #include "deploy/engine/task_file.h"
+#include "deploy/history/entities.h"
+#include "deploy/history/executions.h"
 #include "deploy/history/graphs.h"
 #include "deploy/inputs/offload.h"
 #include "deploy/inputs/relocate.h"
@@ -71,23 +73,24 @@ static int print_problems(struct tr_report *report, struct tr_buffer *message)
     return error;
 }
 
-/* Where literals of futures.pb lie that are in files of their own. */
-struct literals {
+/* What futures.pb needs from outside: files of literals, and what was applied. */
+struct outside {
     const struct tr_inquiry *inquiry;
     const struct tr_graph_make *make;
+    struct tr_reader *reader; /* NULL: nothing was looked up yet */
 };
 
 static int open_literal(void *self, struct tr_report *report, struct tr_text uri,
                         struct tr_bytes *file)
 {
-    const struct literals *literals = self;
-    const struct tr_graph_make *make = literals->make;
+    const struct outside *outside = self;
+    const struct tr_graph_make *make = outside->make;
     const struct tr_fence fence = {make->folder, make->trusted_bytes};
     char words[TR_EXCHANGE_EXPLAIN_BYTES] = "it lies elsewhere; keep it on this machine";
     int error = TR_INVALID;
     if (tri_path_is_local(uri)) {
         error = tr_task_file_map(tri_path_local(uri), make->folder.size > 0 ? &fence : NULL,
-                                 literals->inquiry->store_folder, file, words);
+                                 outside->inquiry->store_folder, file, words);
     }
     if (error == 0 || error == TR_MEMORY) {
         return error;
@@ -103,25 +106,37 @@ static void close_literal(void *self, struct tr_bytes file)
     tr_file_unmap(file);
 }
 
+static int find_entity(void *self, struct tr_arena *arena, struct tr_entity *entity)
+{
+    struct outside *outside = self;
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    int error = outside->reader != NULL
+                    ? 0
+                    : tr_history_open(outside->inquiry->store_folder, words, &outside->reader);
+    return error != 0 ? error : tr_entities_find(outside->reader, arena, entity);
+}
+
 /* The graph of a document of the language, or of Flyte's. TR_INVALID with a report. */
 static int decide(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
                   struct tr_decision *decision, struct tr_bytes document, struct tr_report *report,
                   struct tr_graph **graph)
 {
-    struct literals literals = {.inquiry = inquiry, .make = make};
+    struct outside outside = {.inquiry = inquiry, .make = make};
     struct tr_flyte_files files = {.open = open_literal,
                                    .close = close_literal,
-                                   .self = &literals,
+                                   .self = &outside,
                                    .left_bytes = TR_OUTPUTS_BYTES_MAX};
-    struct tr_bytes futures;
-    if (!tr_flyte_futures_are(document, &futures)) {
+    struct tr_import_futures futures = {.files = &files, .find = find_entity, .self = &outside};
+    if (!tr_flyte_futures_are(document, &futures.bytes)) {
         decision->path = tr_text_of(DOCUMENT_NAME);
         decision->text =
             (struct tr_text){.data = (const char *)document.data, .size = document.size};
         return tr_graph_decide(decision, report, graph);
     }
     decision->path = tr_text_of(TR_FLYTE_FUTURES);
-    return tr_import_futures(decision, futures, &files, report, graph);
+    int error = tr_import_decide(decision, &futures, report, graph);
+    tr_reader_close(outside.reader);
+    return error;
 }
 
 /* Compiles it, and looks whether this program can run that. TR_INVALID with a report. */

@@ -55,7 +55,8 @@ static struct tr_graph *decide(struct tr_bytes futures)
     const struct tr_decision decision = {
         .parent = parent(), .task = 0, .depth = 1, .path = tr_text_of("futures.pb")};
     tr_report_init(&report);
-    int error = tr_import_futures(&decision, futures, &files, &report, &graph);
+    const struct tr_import_futures given = {.bytes = futures, .files = &files};
+    int error = tr_import_decide(&decision, &given, &report, &graph);
     TR_ASSERT(error == 0 || error == TR_INVALID || error == TR_LIMIT);
     TR_ASSERT((error == TR_INVALID) == (error != TR_LIMIT && tr_report_total(&report) > 0));
     tr_report_fini(&report);

@@ -13,7 +13,7 @@ import unittest
 
 from program import ProgramTest
 import test_flyte_packages
-from test_flyte import KIT, KIT_PYTHON, have_library
+from test_flyte import DECIDE, KIT, KIT_PYTHON, have_library
 from test_flyte_packages import SUMS, PackageTest
 
 # What is applied, and what refers to it: each kind of reference.
@@ -83,6 +83,45 @@ workflow("top", {}, [reference("n0", "user.main", identifier_pb2.WORKFLOW, "v2",
 """)
         self.assertEqual(self.document("run", "flows.tgz", "top")["outputs"],
                          {"o0": 8, "o1": 200})
+
+    def test_what_a_dynamic_task_decides_refers_to_it(self):
+        self.package(APPLIED)
+        self.apply("--version", "v1")
+        self.write("decide.py", DECIDE + """
+def refer(id, name):
+    id.name, id.project, id.domain, id.version = name, "default", "development", "v1"
+refer(node("n0", a=scalar(size)).task_node.reference_id, "flows.more.double")
+refer(node("n1", a=promise("n0")).workflow_node.sub_workflow_ref, "flows.twice")
+refer(node("n2").workflow_node.launchplan_ref, "flows.five")
+refer(node("n3").workflow_node.launchplan_ref, "flows.twice")
+for i in range(4):
+    output(f"o{i}", **promise(f"n{i}"))
+if size == 4:
+    for name in ("flows.gone", "flows.away"):
+        refer(node(name, a=scalar(1)).task_node.reference_id, name)
+(out / 'futures.pb').write_bytes(spec.SerializeToString())
+""")
+        self.write("flow.yaml", """troupe: 1
+tasks:
+  decide:
+    inputs: {size: int}
+    outputs: {o0: int, o1: int, o2: int, o3: int}
+    run: [python3, ./decide.py, "{{.outputPrefix}}", "{{.inputs.size}}"]
+workflows:
+  main:
+    inputs: {size: int}
+    nodes: {d: {dynamic: decide, with: {size: $size}}}
+    outputs: {o0: $d.o0, o1: $d.o1, o2: $d.o2, o3: $d.o3}
+""")
+        done = self.document("run", "flow.yaml", "-i", "size=3")
+        self.assertEqual(done["outputs"], {"o0": 6, "o1": 12, "o2": 10, "o3": 14})
+        error = self.document("run", "flow.yaml", "-i", "size=4", status=1)["error"]
+        self.assertIn("DynamicWorkflowBuildFailed", error["code"])
+        for words in ("futures.pb: Collected Errors: 2\n",
+                      "Code: TaskReferenceNotFound, Node Id: decide.flows.gone, Description: there "
+                      "is no task 'flows.gone' of version v1 in project default, domain "
+                      "development; apply the package that has it: troupe apply PACKAGE"):
+            self.assertIn(words, error["message"])
 
     def test_a_missing_reference(self):
         self.package(APPLIED)

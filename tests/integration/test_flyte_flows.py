@@ -43,11 +43,11 @@ class FlowsTest(ProgramTest):
         environment["VIRTUAL_ENV"] = str(self.python.parent.parent)
         return environment
 
-    def package(self, *words):
+    def package(self, name, *words):
         """Starts packaging; local executions go on beside it."""
         return subprocess.Popen(
-            [self.python.parent / "pyflyte", "--pkgs", "flows", "package", "--image", "none:1",
-             "--source", ".", "-o", "../flows.tgz", "-f", *words],
+            [self.python.parent / "pyflyte", "--pkgs", name, "package", "--image", "none:1",
+             "--source", ".", "-o", f"../{name}.tgz", "-f", *words],
             cwd=self.folder / "src", env=self.environment(), stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True)
 
@@ -59,13 +59,15 @@ class FlowsTest(ProgramTest):
         return json.loads(done.stdout.splitlines()[-1])
 
     def begin(self, *words):
-        packaging = self.package(*words)
+        packagings = [self.package(name, *words) for name in ("flows", "others")]
         cases = self.cases()
-        self.assertEqual(packaging.wait(), 0, packaging.stdout.read())
-        packaging.stdout.close()
+        for packaging in packagings:
+            self.assertEqual(packaging.wait(), 0, packaging.stdout.read())
+            packaging.stdout.close()
         return cases
 
     def submit(self, cases, *words):
+        self.troupe("apply", "others.tgz", "--version", "v1", *words)
         for number, case in enumerate(cases):
             (self.folder / "inputs.json").write_text(json.dumps(case["inputs"]))
             self.troupe("submit", "flows.tgz", case["workflow"], "--inputs", "inputs.json",

@@ -83,7 +83,7 @@ const struct tr_settings *tri_compile_merge_settings(struct tri_compiler *compil
 void tri_compile_resolve_settings(struct tri_compiler *compiler, struct tri_settings *settings,
                                   const struct tr_interface *interface);
 
-/* Compiles the launch plans; their workflows' inputs are known. */
+/* Compiles the launch plans that the graph does not have; their workflows' inputs are known. */
 void tri_compile_plans(struct tri_compiler *compiler);
 
 /* What a name of the workflow stands for among inputs, nodes or both; or NULL. */

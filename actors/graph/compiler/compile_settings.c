@@ -352,13 +352,18 @@ static void compile_plan(struct tri_compiler *compiler, const struct tri_plan *s
     check_schedule(compiler, source, plan);
 }
 
+/* Those that a graph has already, which is gone on from, stay as they are. */
 void tri_compile_plans(struct tri_compiler *compiler)
 {
     struct tr_graph *graph = compiler->graph;
     const struct tri_plan *plans = compiler->definition.plans.items;
+    const struct tr_plan *compiled = graph->plans;
     uint32_t count = compiler->definition.plans.count;
     graph->plans = tr_arena_array(&graph->arena, count, sizeof *graph->plans);
-    for (uint32_t i = 0; graph->plans != NULL && i < count; i++) {
+    for (uint32_t i = 0; graph->plans != NULL && i < graph->plan_count; i++) {
+        graph->plans[i] = compiled[i];
+    }
+    for (uint32_t i = graph->plan_count; graph->plans != NULL && i < count; i++) {
         struct tr_text before = tri_report_subject(compiler->report, plans[i].name.text);
         compile_plan(compiler, &plans[i], &graph->plans[i]);
         graph->plan_count++;

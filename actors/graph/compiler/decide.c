@@ -491,6 +491,7 @@ static void decide(struct tri_compiler *compiler, const struct tr_decision *deci
     *last = own;
     tri_compile_place_tasks(compiler);
     tri_compile_place_workflows(compiler);
+    tri_compile_plans(compiler);
     if (graph->arena.error != 0 || compiler->scratch->error != 0) {
         return;
     }

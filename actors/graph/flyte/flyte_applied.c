@@ -1,6 +1,6 @@
 /*
- * Looking up what a package refers to. One entity leads to the next: a launch plan to its workflow,
- * that to its tasks. What is found is put behind the package's own, and gone through as well, until
+ * Looking up what is referred to. One entity leads to the next: a launch plan to its workflow, that
+ * to its tasks. What is found is put behind those that are there, and gone through as well, until
  * nothing new comes. So a definition always has all that it needs, and an execution of it does not
  * depend on what is kept later.
  */
@@ -15,11 +15,12 @@ typedef Flyteidl__Core__Identifier identifier;
 typedef Flyteidl__Core__Node flyte_node;
 
 struct looking {
-    const struct tr_flyte_package *package;
+    const struct tri_flyte_lookup *lookup;
     struct tr_arena *arena;
     struct tr_report *report;
     struct tri_vector *entities;
-    uint32_t own; /* so many of them are the package's, sorted */
+    struct tri_flyte_entity *own; /* those that were there, sorted */
+    uint32_t own_count;
 };
 
 /* ------------------------------------------------------------------ what is known */
@@ -28,11 +29,11 @@ static bool is_known(const struct looking *looking, enum tr_entity_kind kind, co
 {
     const struct tri_flyte_entity *items = looking->entities->items;
     struct tri_flyte_entity wanted = {.kind = kind, .id = id};
-    if (looking->own > 0 &&
-        bsearch(&wanted, items, looking->own, sizeof *items, tri_flyte_entity_order) != NULL) {
+    if (looking->own_count > 0 && bsearch(&wanted, looking->own, looking->own_count, sizeof *items,
+                                          tri_flyte_entity_order) != NULL) {
         return true;
     }
-    for (uint32_t i = looking->own; i < looking->entities->count; i++) {
+    for (uint32_t i = looking->own_count; i < looking->entities->count; i++) {
         if (items[i].kind == kind && tri_flyte_is_same(items[i].id, id)) {
             return true;
         }
@@ -77,7 +78,7 @@ static bool look_up(struct looking *looking, enum tr_entity_kind kind, const ide
                               .kind = (uint8_t)kind,
                               .name = tr_text_of(id->name),
                               .version = tr_text_of(id->version)};
-    int error = looking->package->find(looking->package->self, looking->arena, row);
+    int error = looking->lookup->find(looking->lookup->self, looking->arena, row);
     if (error == TR_NOT_FOUND) {
         return true;
     }
@@ -163,16 +164,33 @@ static bool look_up_all(struct looking *looking, const struct tri_flyte_entity *
     }
 }
 
-bool tri_flyte_add_applied(const struct tr_flyte_package *package, struct tr_arena *arena,
+static bool sort_own(struct looking *looking)
+{
+    size_t size = looking->own_count * sizeof *looking->own;
+    looking->own = tr_arena_alloc(looking->arena, size);
+    if (looking->own != NULL && looking->own_count > 0) {
+        memcpy(looking->own, looking->entities->items, size);
+        qsort(looking->own, looking->own_count, sizeof *looking->own, tri_flyte_entity_order);
+    }
+    return looking->own != NULL;
+}
+
+bool tri_flyte_add_applied(const struct tri_flyte_lookup *lookup, struct tr_arena *arena,
                            struct tr_report *report, struct tri_vector *entities)
 {
-    struct looking looking = {.package = package,
+    struct looking looking = {.lookup = lookup,
                               .arena = arena,
                               .report = report,
                               .entities = entities,
-                              .own = entities->count};
-    bool is_right = true;
-    for (uint32_t i = 0; package->find != NULL && is_right && i < entities->count; i++) {
+                              .own_count = entities->count};
+    if (lookup->find == NULL) {
+        return true;
+    }
+    bool is_right = sort_own(&looking);
+    for (size_t i = 0; is_right && i < lookup->node_count; i++) {
+        is_right = look_up_node(&looking, lookup->nodes[i]);
+    }
+    for (uint32_t i = 0; is_right && i < entities->count; i++) {
         /* A copy, since those that are added may move all. */
         const struct tri_flyte_entity entity = ((struct tri_flyte_entity *)entities->items)[i];
         is_right = look_up_all(&looking, &entity);

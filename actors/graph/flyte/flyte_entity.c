@@ -431,5 +431,6 @@ bool tri_flyte_entities(const struct tr_flyte_package *package, struct tr_arena 
         qsort(entities->items, entities->count, sizeof(struct tri_flyte_entity), in_order);
     }
     drop_repeated(report, entities);
-    return tri_flyte_add_applied(package, arena, report, entities) && tr_report_total(report) == 0;
+    const struct tri_flyte_lookup lookup = {.find = package->find, .self = package->self};
+    return tri_flyte_add_applied(&lookup, arena, report, entities) && tr_report_total(report) == 0;
 }

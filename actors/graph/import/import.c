@@ -57,25 +57,48 @@ const flyte_workflow *tri_import_find_workflow(const struct tri_import *import,
 
 /* ------------------------------------------------------------------ names */
 
-/* NAME:VERSION, and of another project or domain that in front of it, as Flyte writes ids. */
-static struct tr_text applied_name(const struct tri_import *import, const struct tr_entity *entity)
+bool tri_import_is_own(const struct tri_import *import, const flyte_identifier *id)
 {
-    bool is_near = tr_text_equal(entity->project, import->package->project) &&
-                   tr_text_equal(entity->domain, import->package->domain);
-    return is_near ? tr_arena_print(import->arena, "%.*s:%.*s", TRI_TEXT(entity->name),
-                                    TRI_TEXT(entity->version))
-                   : tr_arena_print(import->arena, "%.*s:%.*s:%.*s:%.*s", TRI_TEXT(entity->project),
-                                    TRI_TEXT(entity->domain), TRI_TEXT(entity->name),
-                                    TRI_TEXT(entity->version));
+    return id->version[0] == '\0' || (tr_text_equal(tr_text_of(id->project), import->project) &&
+                                      tr_text_equal(tr_text_of(id->domain), import->domain) &&
+                                      tr_text_equal(tr_text_of(id->version), import->version));
+}
+
+/* NAME:VERSION, and of another project or domain that in front of it, as Flyte writes ids. */
+struct tr_text tri_import_applied_name(const struct tri_import *import, const char *project,
+                                       const char *domain, const char *name, const char *version)
+{
+    bool is_near = tr_text_equal(tr_text_of(project), import->definition->project) &&
+                   tr_text_equal(tr_text_of(domain), import->definition->domain);
+    return is_near ? tr_arena_print(import->arena, "%s:%s", name, version)
+                   : tr_arena_print(import->arena, "%s:%s:%s:%s", project, domain, name, version);
+}
+
+static struct tr_text long_name(const struct tri_import *import, const flyte_identifier *id)
+{
+    return tri_import_applied_name(import, id->project, id->domain, id->name, id->version);
+}
+
+bool tri_import_is_known(const struct tri_import *import, struct tr_text name)
+{
+    return tr_text_search(name, import->known, import->known_count, sizeof *import->known) != NULL;
+}
+
+/* What stands behind the last point. */
+static const char *last_part(const char *name)
+{
+    const char *point = strrchr(name, '.');
+    return point == NULL ? name : point + 1;
 }
 
 /*
  * In a package the name of the id: one package is one project, one domain and one version; what
- * came with others has a longer one. Of what futures.pb brings along it is LAST-DEPTH-POSITION,
- * where LAST is what stands behind the last point, cut to 40 bytes: the names of the graphs around
- * are known inside, and must not clash; equal graphs have equal names. What it does not bring along
- * the definition has to have, under its name or LAST alone (compiler/compile_workflow.c). A launch
- * plan that is not there stands for the workflow of its name.
+ * was applied with others has a longer one. Of what futures.pb brings along it is
+ * LAST-DEPTH-POSITION, where LAST is what stands behind the last point, cut to 40 bytes: the names
+ * of the graphs around are known inside, and must not clash; equal graphs have equal names. What it
+ * does not bring along the graph around it has, by its longer name, its name or LAST alone
+ * (compiler/compile_workflow.c). A launch plan that is not there stands for the workflow of its
+ * name.
  */
 struct tr_text tri_import_name_of(const struct tri_import *import, enum tr_entity_kind kind,
                                   const flyte_identifier *id)
@@ -85,28 +108,32 @@ struct tr_text tri_import_name_of(const struct tri_import *import, enum tr_entit
         entity = tri_import_find(import, TR_ENTITY_WORKFLOW, id);
     }
     if (entity != NULL && entity->applied != NULL) {
-        return applied_name(import, entity->applied);
+        return long_name(import, id);
     }
-    const char *point = strrchr(id->name, '.');
-    return entity == NULL || import->package != NULL
-               ? tr_text_of(id->name)
-               : tr_arena_print(import->arena, "%.40s-%u-%u", point == NULL ? id->name : point + 1,
-                                import->depth, (uint32_t)(entity - import->entities));
+    if (entity != NULL && import->package == NULL) {
+        return tr_arena_print(import->arena, "%.40s-%u-%u", last_part(id->name), import->depth,
+                              (uint32_t)(entity - import->entities));
+    }
+    bool is_around = entity == NULL && import->known_count > 0 &&
+                     tri_import_is_known(import, long_name(import, id));
+    return is_around ? long_name(import, id) : tr_text_of(id->name);
 }
 
-static bool is_packages(const struct tri_import *import, const flyte_identifier *id)
+/* Whether the graph around futures.pb has what an id names; of a package nothing is around. */
+static bool is_around(const struct tri_import *import, const flyte_identifier *id)
 {
-    return tr_text_equal(tr_text_of(id->project), import->package->project) &&
-           tr_text_equal(tr_text_of(id->domain), import->package->domain) &&
-           tr_text_equal(tr_text_of(id->version), import->package->version);
+    return import->known_count > 0 &&
+           (tri_import_is_known(import, long_name(import, id)) ||
+            tri_import_is_known(import, tr_text_of(id->name)) ||
+            tri_import_is_known(import, tr_text_of(last_part(id->name))));
 }
 
 bool tri_import_check_reference(struct tri_import *import, enum tr_entity_kind kind,
                                 const flyte_identifier *id)
 {
-    bool is_there = import->package == NULL || is_packages(import, id) ||
-                    tri_import_find(import, kind, id) != NULL ||
-                    (kind == TR_ENTITY_PLAN && tri_import_find_workflow(import, id) != NULL);
+    bool is_there = tri_import_is_own(import, id) || tri_import_find(import, kind, id) != NULL ||
+                    (kind == TR_ENTITY_PLAN && tri_import_find_workflow(import, id) != NULL) ||
+                    is_around(import, id);
     if (is_there) {
         return true;
     }

@@ -24,13 +24,21 @@ TR_MUST_USE int tr_import_package(const struct tr_flyte_package *package,
                                   const struct tr_import_place *place, struct tr_report *report,
                                   struct tr_graph **graph);
 
+/* What a dynamic task has left, and what that needs from outside. */
+struct tr_import_futures {
+    struct tr_bytes bytes;        /* futures.pb */
+    struct tr_flyte_files *files; /* of literals that lie in files of their own; NULL: refused */
+    /* Finds what was applied and is referred to, as tr_flyte_package's; NULL: there is nothing. */
+    int (*find)(void *self, struct tr_arena *arena, struct tr_entity *entity);
+    void *self;
+};
+
 /*
  * Compiles what futures.pb decides, as tr_graph_decide does it with a document of JSON. The
- * decision's text is not looked at; its parent is taken, also on failure. `files` opens literals
- * that lie in files of their own, or is NULL.
+ * decision's text is not looked at; its parent is taken, also on failure.
  */
-TR_MUST_USE int tr_import_futures(const struct tr_decision *decision, struct tr_bytes futures,
-                                  struct tr_flyte_files *files, struct tr_report *report,
-                                  struct tr_graph **graph);
+TR_MUST_USE int tr_import_decide(const struct tr_decision *decision,
+                                 const struct tr_import_futures *futures, struct tr_report *report,
+                                 struct tr_graph **graph);
 
 #endif

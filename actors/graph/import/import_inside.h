@@ -30,6 +30,13 @@ struct tri_import {
     struct tr_flyte_files *files;           /* of literals that lie in some; NULL: refused */
     uint32_t depth; /* distinguishes names in futures.pb from those of graphs around it */
 
+    /* The package of which the definition is, of whose entities names are enough; or nothing. */
+    struct tr_text project;
+    struct tr_text domain;
+    struct tr_text version;
+    const struct tr_text *known; /* of futures.pb: names in the graph around it, sorted */
+    uint32_t known_count;
+
     /* What it brings along, in its order; and pointers to that by kind and id. */
     const struct tri_flyte_entity *entities;
     uint32_t entity_count;
@@ -61,7 +68,13 @@ struct tri_import_signed {
 /* Where something stands: Flyte's documents have no lines. */
 #define TRI_IMPORT_NOWHERE ((struct tri_place){0})
 
-/* ------------------------------------------------------------------ import.c */
+/* ------------------------------------------------------------------ import.c, import_package.c */
+
+/* Begins to fill in a definition. */
+void tri_import_open(struct tri_import *import, struct tri_definition *definition);
+
+/* Fills in all entities. */
+void tri_import_entities(struct tri_import *import);
 
 /* Puts entities in order for tri_import_find. False without memory. */
 TR_MUST_USE bool tri_import_sort(struct tri_import *import);
@@ -79,6 +92,16 @@ const flyte_workflow *tri_import_find_workflow(const struct tri_import *import,
 /* The name in the definition of what an id names. */
 struct tr_text tri_import_name_of(const struct tri_import *import, enum tr_entity_kind kind,
                                   const flyte_identifier *id);
+
+/* Whether an id is one of the package's, or leaves open whose it is. */
+bool tri_import_is_own(const struct tri_import *import, const flyte_identifier *id);
+
+/* The name in the definition of what was applied, by the four texts of its id. */
+struct tr_text tri_import_applied_name(const struct tri_import *import, const char *project,
+                                       const char *domain, const char *name, const char *version);
+
+/* Whether the graph around futures.pb has a name. */
+bool tri_import_is_known(const struct tri_import *import, struct tr_text name);
 
 /*
  * Tells of a reference that leads out of the package to what is nowhere: false. References to what

@@ -1,16 +1,13 @@
 /*
- * The ways in: a package with what it refers to, and futures.pb. Tasks come first, as map tasks are
- * changed before nodes of them are looked at; then workflows, then launch plans.
+ * A package with what it refers to. Tasks come first, as map tasks are changed before nodes of them
+ * are looked at; then workflows, then launch plans.
  */
-#include <flyteidl/dynamic_job.pb-c.h>
-
 #include "actors/graph/compiler/fill.h"
-#include "actors/graph/flyte/flyte_applied.h"
 #include "actors/graph/import/import.h"
 #include "actors/graph/import/import_inside.h"
 #include "schemas/codec/error.h"
 
-static void begin(struct tri_import *import, struct tri_definition *definition)
+void tri_import_open(struct tri_import *import, struct tri_definition *definition)
 {
     import->definition = definition;
     import->arena = definition->scratch;
@@ -70,7 +67,7 @@ static bool is_plan(const struct tri_import *import, const struct tri_flyte_enti
             tri_import_find_workflow(import, entity->id) == NULL);
 }
 
-static void fill_entities(struct tri_import *import)
+void tri_import_entities(struct tri_import *import)
 {
     const struct tri_flyte_entity *entities = import->entities;
     for (uint32_t i = 0; i < import->entity_count; i++) {
@@ -102,8 +99,12 @@ static void fill_package(void *self, struct tri_definition *definition)
     struct importing *importing = self;
     const struct tr_flyte_package *package = importing->package;
     struct tri_vector entities = {0};
-    struct tri_import import = {.package = package, .files = package->literals};
-    begin(&import, definition);
+    struct tri_import import = {.package = package,
+                                .files = package->literals,
+                                .project = package->project,
+                                .domain = package->domain,
+                                .version = package->version};
+    tri_import_open(&import, definition);
     tri_definition_begin(definition, importing->place->path,
                          tr_arena_text(definition->arena, importing->place->folder));
     definition->project = place_name(&import, package->project);
@@ -121,7 +122,7 @@ static void fill_package(void *self, struct tri_definition *definition)
         importing->error = keep(package, &entities);
     }
     if (importing->error == 0) {
-        fill_entities(&import);
+        tri_import_entities(&import);
     }
 }
 
@@ -140,86 +141,4 @@ int tr_import_package(const struct tr_flyte_package *package, const struct tr_im
         *graph = made;
     }
     return error;
-}
-
-/* ------------------------------------------------------------------ futures.pb */
-
-struct deciding {
-    const struct tr_decision *decision;
-    struct tr_bytes futures;
-    struct tr_flyte_files *files;
-};
-
-static bool add_entity(struct tri_import *import, struct tri_vector *entities,
-                       enum tr_entity_kind kind, const flyte_identifier *id,
-                       ProtobufCMessage *message)
-{
-    if (id == NULL) {
-        return tri_import_tell(import, "ValueRequired",
-                               "a task or a workflow has no id\nserialize it with a name");
-    }
-    struct tri_flyte_entity *added = tri_vector_add(import->arena, entities, sizeof *added);
-    if (added != NULL) {
-        *added = (struct tri_flyte_entity){.kind = kind, .id = id, .message = message};
-    }
-    return added != NULL;
-}
-
-static bool collect(struct tri_import *import, const Flyteidl__Core__DynamicJobSpec *spec)
-{
-    struct tri_vector entities = {0};
-    bool is_fine = true;
-    for (size_t i = 0; i < spec->n_tasks; i++) {
-        is_fine = add_entity(import, &entities, TR_ENTITY_TASK, spec->tasks[i]->id,
-                             &spec->tasks[i]->base) &&
-                  is_fine;
-    }
-    for (size_t i = 0; i < spec->n_subworkflows; i++) {
-        is_fine = add_entity(import, &entities, TR_ENTITY_WORKFLOW, spec->subworkflows[i]->id,
-                             &spec->subworkflows[i]->base) &&
-                  is_fine;
-    }
-    import->entities = entities.items;
-    import->entity_count = entities.count;
-    return tri_import_sort(import) && is_fine;
-}
-
-/*
- * The spec's own nodes come last: workflows set the nodes that references are looked up among. Its
- * inputs are those of the task, which the spec does not name.
- */
-static bool fill_futures(void *self, struct tri_definition *definition,
-                         struct tri_workflow *workflow)
-{
-    const struct deciding *deciding = self;
-    struct tri_import import = {.files = deciding->files, .depth = deciding->decision->depth};
-    begin(&import, definition);
-    const Flyteidl__Core__DynamicJobSpec *spec = tri_wire_unpack(
-        import.arena, &flyteidl__core__dynamic_job_spec__descriptor, deciding->futures);
-    if (spec == NULL) {
-        if (import.arena->error == 0) {
-            (void)tri_flyte_refuse(import.report, "futures.pb is no DynamicJobSpec of Flyte's");
-        }
-        return false;
-    }
-    if (!collect(&import, spec)) {
-        return false;
-    }
-    fill_entities(&import);
-    import.inputs = NULL;
-    import.is_interruptible = false;
-    bool is_fine = tri_import_nodes(&import, spec->nodes, spec->n_nodes, workflow);
-    return tri_import_bound_outputs(&import, NULL, spec->outputs, spec->n_outputs, workflow) &&
-           is_fine;
-}
-
-int tr_import_futures(const struct tr_decision *decision, struct tr_bytes futures,
-                      struct tr_flyte_files *files, struct tr_report *report,
-                      struct tr_graph **graph)
-{
-    (void)tri_report_source(report,
-                            decision->path); /* the first, of which all is that has no place */
-    struct deciding deciding = {.decision = decision, .futures = futures, .files = files};
-    const struct tri_decide_filler filler = {.fill = fill_futures, .self = &deciding};
-    return tri_decide_filled(decision, &filler, report, graph);
 }

@@ -11,7 +11,7 @@ from enum import Enum
 import flytekit
 
 from flows import all as more
-from flows import graph, many, values
+from flows import graph, many, refer, values
 
 MODULES = [values, graph, many]
 
@@ -79,6 +79,10 @@ def case_of_all(flow, inputs):
         return case(flow, inputs, covers, "")
 
 
+def case_of_reference(flow, inputs, expected, covers):
+    return {"workflow": flow.name, "inputs": inputs, "covers": covers} | expected
+
+
 def is_known(flow):
     """Whether this flytekit can run it by itself: before 1.14 fields of dataclasses have lost their
     types, and a dict is a struct, which inputs that are given as JSON are not.
@@ -93,6 +97,7 @@ def main():
     rows = [row for module in MODULES for row in module.CASES]
     made = [case(*row) for row in rows if is_known(row[0])]
     made += [case_of_all(*row) for row in more.CASES if is_known(row[0])]
+    made += [case_of_reference(*row) for row in refer.CASES]
     print()
     json.dump(made, sys.stdout)
     print()

@@ -60,7 +60,8 @@ static int decide(struct tr_bytes futures, const char *outputs)
         .parent = parent(outputs), .task = 0, .depth = 1, .path = tr_text_of("futures.pb")};
     tr_graph_free(graph);
     graph = NULL;
-    return tr_import_futures(&decision, futures, NULL, &help.report, &graph);
+    const struct tr_import_futures given = {.bytes = futures};
+    return tr_import_decide(&decision, &given, &help.report, &graph);
 }
 
 static int decide_spec(const Flyteidl__Core__DynamicJobSpec *spec, const char *outputs)

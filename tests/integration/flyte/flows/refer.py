@@ -1,0 +1,77 @@
+"""Dynamic tasks that refer to what was applied: others/, of version v1. Nothing of it can run
+locally, so what comes out stands here. Of references flytekit takes those to launch plans there."""
+
+from flytekit import dynamic, reference_launch_plan, task, workflow
+
+THERE = {"project": "default", "domain": "development", "version": "v1"}
+
+
+@reference_launch_plan(name="others.shared.ninefold", **THERE)
+def ninefold(a: int) -> int:
+    return 0
+
+
+@reference_launch_plan(name="others.shared.four", **THERE)
+def four(a: int) -> int:
+    return 0
+
+
+@reference_launch_plan(name="others.shared.power", **THERE)
+def power(times: int) -> int:
+    return 0
+
+
+@reference_launch_plan(name="others.shared.gone", **THERE)
+def gone(a: int) -> int:
+    return 0
+
+
+@task
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+@dynamic
+def with_defaults(a: int) -> int:
+    return add(a=ninefold(a=a), b=power(times=a))
+
+
+@dynamic
+def with_a_plan() -> int:
+    return add(a=four(a=4), b=four(a=1))
+
+
+@dynamic
+def with_what_is_gone(a: int) -> int:
+    return gone(a=a)
+
+
+@workflow
+def defaults(a: int) -> int:
+    return with_defaults(a=a)
+
+
+@workflow
+def a_plan() -> int:
+    return with_a_plan()
+
+
+@workflow
+def beside(a: int) -> int:
+    """The graph around it has some of what it refers to already."""
+    return add(a=ninefold(a=a), b=with_defaults(a=a))
+
+
+@workflow
+def missing(a: int) -> int:
+    return with_what_is_gone(a=a)
+
+
+CASES = [
+    (defaults, {"a": 2}, {"outputs": {"o0": 27}},
+     "a dynamic task with references to plans of workflows' names, one with a dynamic task"),
+    (a_plan, {}, {"outputs": {"o0": 45}}, "with a reference to a launch plan"),
+    (beside, {"a": 2}, {"outputs": {"o0": 45}}, "with one that the graph around it has"),
+    (missing, {"a": 2}, {"fails": "there is no launch plan 'others.shared.gone' of version v1"},
+     "with one that nobody has applied"),
+]
