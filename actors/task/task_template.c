@@ -325,6 +325,8 @@ const struct tr_task_template *tri_task_template(struct tri_task *task)
         .output_count = of->interface.outputs.count,
         .input_count = of->interface.inputs.count,
         .is_dynamic = tri_task_is_dynamic(task),
+        .extra = of->extra,
+        .node_extra = task->node->extra,
     };
     if (has_templates(&task->template)) {
         fill(task);

@@ -135,6 +135,12 @@ struct tr_task_template {
     bool has_flyte_inputs;  /* a template of Flyte's asks for inputs.pb */
     bool has_flyte_outputs; /* one says where outputs.pb and error.pb go, so that they count */
     bool is_dynamic;        /* the outputs may decide a graph */
+    /*
+     * What a task of Flyte's and its node say beside all that: a flyteidl.core.TaskTemplate and a
+     * flyteidl.core.Node as JSON, packed maps; or empty.
+     */
+    struct tr_bytes extra;
+    struct tr_bytes node_extra;
 };
 
 /* How the documents of a task are written. */

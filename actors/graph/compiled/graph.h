@@ -115,6 +115,11 @@ struct tr_task {
     struct tr_interface interface;
     struct tr_settings settings;
     struct tr_origin origin; /* of its type, or of its name */
+    /*
+     * What a task of Flyte's says beside that, for its plugin: a flyteidl.core.TaskTemplate as
+     * JSON, a packed map; empty: nothing.
+     */
+    struct tr_bytes extra;
 };
 
 /* Where a value of an input comes from: flyteidl.core.BindingData. */

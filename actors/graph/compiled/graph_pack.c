@@ -44,6 +44,20 @@ static void begin(struct tri_transfer *transfer, uint32_t fields)
     }
 }
 
+/* The same of a struct whose last field is left out where it is empty: whether it is there. */
+static bool begin_open(struct tri_transfer *transfer, uint32_t fields, bool has_last)
+{
+    if (!is_reading(transfer)) {
+        tr_buffer_array(transfer->buffer, fields - (has_last ? 0 : 1));
+        return has_last;
+    }
+    uint32_t found = tr_read_array(&transfer->cursor);
+    if (found != fields && found != fields - 1) {
+        fail(transfer, TR_MALFORMED);
+    }
+    return found == fields;
+}
+
 /*
  * The two directions of each field: into the value while reading, out of it while writing. Writing
  * leaves every byte of the graph alone, since others may read it at the same time.
@@ -313,7 +327,7 @@ static void move_settings(struct tri_transfer *transfer, struct tr_settings *set
 static void move_task(struct tri_transfer *transfer, void *item)
 {
     struct tr_task *task = item;
-    begin(transfer, 10);
+    bool has_extra = begin_open(transfer, 11, task->extra.size > 0);
     move_text(transfer, &task->name);
     move_text(transfer, &task->description);
     move_text(transfer, &task->type);
@@ -324,6 +338,12 @@ static void move_task(struct tri_transfer *transfer, void *item)
     move_variables(transfer, &task->interface.inputs);
     move_variables(transfer, &task->interface.outputs);
     move_settings(transfer, &task->settings);
+    if (has_extra) {
+        move_bytes(transfer, &task->extra);
+        if (task->extra.size == 0) {
+            fail(transfer, TR_MALFORMED); /* it would be left out */
+        }
+    }
 }
 
 static void move_step(struct tri_transfer *transfer, void *item)

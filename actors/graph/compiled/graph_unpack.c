@@ -79,7 +79,8 @@ static bool check_settings(const struct tr_graph *graph, const struct tr_setting
 
 static bool check_task(const struct tr_graph *graph, const struct tr_task *task)
 {
-    return check_variables(&task->interface.inputs, true) &&
+    bool is_extra = task->extra.size == 0 || tr_literal_check(NULL, task->extra) == 0;
+    return is_extra && check_variables(&task->interface.inputs, true) &&
            check_variables(&task->interface.outputs, false) &&
            check_settings(graph, &task->settings, task->interface.inputs.count);
 }

@@ -1,6 +1,6 @@
 /*
- * What nodes say that nobody acts on here, beside their place in the graph: it is kept, as the JSON
- * of a node of Flyte's that says no more than this.
+ * What nodes and plugins' tasks say that nobody acts on here: it is kept, as the JSON of a message
+ * of Flyte's that says no more than this, and handed to plugins.
  */
 #include "actors/graph/import/import_inside.h"
 
@@ -68,4 +68,43 @@ const struct tr_tree *tri_import_extra(struct tri_import *import, const flyte_no
     return is_empty(&extra.node.base)
                ? NULL
                : tri_flyte_json(import->arena, &extra.node.base, TRI_FLYTE_JSON_WHOLE);
+}
+
+/* ------------------------------------------------------------------ tasks */
+
+/* What is no setting of ours. */
+static void take_metadata(const Flyteidl__Core__TaskMetadata *metadata,
+                          Flyteidl__Core__TaskMetadata *extra)
+{
+    flyteidl__core__task_metadata__init(extra);
+    extra->runtime = metadata->runtime;
+    extra->deprecated_error_message = metadata->deprecated_error_message;
+    extra->n_tags = metadata->n_tags;
+    extra->tags = metadata->tags;
+    extra->pod_template_name = metadata->pod_template_name;
+    extra->generates_deck = metadata->generates_deck;
+    extra->metadata = metadata->metadata;
+    extra->is_eager = metadata->is_eager;
+}
+
+const struct tr_tree *tri_import_task_extra(struct tri_import *import, const flyte_task *message)
+{
+    flyte_task extra;
+    Flyteidl__Core__TaskMetadata metadata;
+    flyteidl__core__task_template__init(&extra);
+    if (message->metadata != NULL) {
+        take_metadata(message->metadata, &metadata);
+        extra.metadata = is_empty(&metadata.base) ? NULL : &metadata;
+    }
+    extra.n_config = message->n_config;
+    extra.config = message->config;
+    extra.task_type_version = message->task_type_version;
+    extra.security_context = message->security_context;
+    extra.extended_resources = message->extended_resources;
+    if (message->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_SQL) {
+        extra.target_case = message->target_case;
+        extra.sql = message->sql;
+    }
+    return is_empty(&extra.base) ? NULL
+                                 : tri_flyte_json(import->arena, &extra.base, TRI_FLYTE_JSON_WHOLE);
 }

@@ -246,8 +246,11 @@ const flyte_node *tri_import_find_node(const struct tri_import *import, const ch
 bool tri_import_node(struct tri_import *import, const flyte_node *message, struct tri_name id,
                      uint32_t depth, struct tri_node *node);
 
-/* What a node says that nobody acts on; NULL: nothing, or memory ended. */
+/* ------------------------------------------------------------------ import_extra.c */
+
+/* What a node, and a plugin's task, say that nobody acts on; NULL: nothing, or memory ended. */
 const struct tr_tree *tri_import_extra(struct tri_import *import, const flyte_node *message);
+const struct tr_tree *tri_import_task_extra(struct tri_import *import, const flyte_task *message);
 
 /* ------------------------------------------------------------------ import_bind.c */
 

@@ -490,6 +490,19 @@ static bool take_container(struct tri_import *import, const flyte_task *message,
     return take_secrets(import, message, settings) && is_fine;
 }
 
+/* What its plugin may ask for, beside its configuration. */
+static void take_extra(struct tri_import *import, const flyte_task *message, struct tri_task *task)
+{
+    struct tr_literal_reader reader = {.report = import->report, .arena = import->arena};
+    const struct tr_tree *extra = tri_import_task_extra(import, message);
+    struct tr_buffer packed;
+    tr_buffer_init(&packed, 0);
+    if (extra != NULL && tr_literal_read(&reader, NULL, extra, &packed)) {
+        task->task.extra = tr_arena_bytes(import->definition->arena, tr_buffer_bytes(&packed));
+    }
+    tr_buffer_fini(&packed);
+}
+
 /* A plugin's task. */
 static bool take_custom(struct tri_import *import, const flyte_task *message, struct tri_task *task)
 {
@@ -499,6 +512,7 @@ static bool take_custom(struct tri_import *import, const flyte_task *message, st
                                "the task does not say what it runs\n"
                                "give it a container, or the type of a plugin");
     }
+    take_extra(import, message, task);
     if (message->custom == NULL || message->custom->n_fields == 0) {
         return true;
     }

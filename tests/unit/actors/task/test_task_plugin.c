@@ -296,6 +296,43 @@ static void test_answers_to_an_attempt_before_are_not_heard(void **state)
     stand_end();
 }
 
+/* ------------------------------------------------------------ what Flyte says beside */
+
+static struct tr_bytes task_extra;
+static struct tr_bytes node_extra;
+
+static int look(struct tr_task_context *task, struct tr_fake_actor_state *state,
+                const struct tr_task_event *event, struct tr_transition *transition)
+{
+    task_extra = tr_task_template(task)->extra;
+    node_extra = tr_task_template(task)->node_extra;
+    return task_jobs_handle(task, state, event, transition);
+}
+
+/* As the graph has it, which lives as long as the engine. */
+static void test_a_plugin_is_told_what_flyte_says_beside(void **state)
+{
+    (void)state;
+    static const uint8_t said[] = {0x81, 0xa1, 'a', 0x01};
+    struct tr_bytes bytes = {.data = said, .size = sizeof said};
+    task_jobs_begin();
+    stand.handle = look;
+    struct tr_graph *graph = (struct tr_graph *)(uintptr_t)stand.compiled; /* of this test alone */
+    for (uint32_t i = 0; i < graph->task_count; i++) {
+        graph->tasks[i].extra = bytes;
+    }
+    struct tr_workflow *workflow = &graph->workflows[graph->main_workflow];
+    for (uint32_t i = 0; i < workflow->node_count; i++) {
+        workflow->nodes[i].extra = (struct tr_bytes){.data = said + 3, .size = 1};
+    }
+    stand_start(JOB_START("job"));
+    assert_ptr_equal(task_extra.data, said);
+    assert_int_equal(task_extra.size, sizeof said);
+    assert_ptr_equal(node_extra.data, said + 3);
+    assert_int_equal(node_extra.size, 1);
+    stand_end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_a_plugin_that_does_wrong_hurts_its_task_only),
         cmocka_unit_test(test_a_phase_that_may_not_follow_is_no_news),
         cmocka_unit_test(test_answers_to_an_attempt_before_are_not_heard),
+        cmocka_unit_test(test_a_plugin_is_told_what_flyte_says_beside),
     };
     return cmocka_run_group_tests_name("task plugin", tests, NULL, NULL);
 }

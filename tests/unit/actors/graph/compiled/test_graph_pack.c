@@ -106,6 +106,38 @@ static void test_tags_are_kept(void **state)
     tr_report_fini(&report);
 }
 
+/* What Flyte says of a task is a field more, which is kept; no value at all is refused. */
+static void test_what_flyte_says_is_kept(void **state)
+{
+    (void)state;
+    static const char text[] = "troupe: 1\ntasks: {t: {type: echo}}\n";
+    static const uint8_t extra[] = {0x81, 0xa1, 'a', 0x01}; /* {"a": 1} */
+    struct tr_report report;
+    struct tr_graph *graph = NULL;
+    struct tr_graph *copy = NULL;
+    struct tr_buffer bytes;
+    struct tr_definition_source source = {
+        .path = tr_text_of("f"), .folder = tr_text_of("/f"), .text = tr_text_of(text)};
+    tr_report_init(&report);
+    tr_buffer_init(&bytes, 0);
+    assert_int_equal(tr_graph_compile(&source, &report, &graph), 0);
+    graph->tasks[0].extra = (struct tr_bytes){.data = extra, .size = sizeof extra};
+    assert_int_equal(tr_graph_name(graph), 0);
+    assert_int_equal(tr_graph_pack(graph, &bytes), 0);
+    check_round_trip(graph, tr_buffer_bytes(&bytes));
+    check_changed_bytes(graph, tr_buffer_bytes(&bytes));
+    assert_int_equal(tr_graph_unpack(tr_buffer_bytes(&bytes), &copy), 0);
+    assert_true(tr_literal_equal(copy->tasks[0].extra, graph->tasks[0].extra));
+    tr_graph_free(copy);
+    uint8_t *at = memmem(bytes.data, bytes.size, extra, sizeof extra);
+    assert_non_null(at);
+    at[0] = 0xc1;
+    assert_int_equal(tr_graph_unpack(tr_buffer_bytes(&bytes), &copy), TR_MALFORMED);
+    tr_buffer_fini(&bytes);
+    tr_graph_free(graph);
+    tr_report_fini(&report);
+}
+
 #define CORPUS TROUPE_SOURCE_DIR "/tests/fuzz/corpus/"
 
 static size_t read_corpus(const char *folder, const char *name, const char *ending, char *bytes,
@@ -315,10 +347,15 @@ static void test_digest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_changed_bytes),
-        cmocka_unit_test(test_tags_are_kept), cmocka_unit_test(test_fuzzing_begins_from_graphs),
-        cmocka_unit_test(test_versions),      cmocka_unit_test(test_schedules),
-        cmocka_unit_test(test_notifications), cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_changed_bytes),
+        cmocka_unit_test(test_tags_are_kept),
+        cmocka_unit_test(test_what_flyte_says_is_kept),
+        cmocka_unit_test(test_fuzzing_begins_from_graphs),
+        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_schedules),
+        cmocka_unit_test(test_notifications),
+        cmocka_unit_test(test_digest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

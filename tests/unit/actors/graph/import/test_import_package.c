@@ -31,6 +31,7 @@ static struct {
     Flyteidl__Admin__Schedule schedule;
     Flyteidl__Admin__LaunchPlan plan;
     struct tr_graph *graph;
+    bool is_plugins; /* the task has no container */
 } given;
 
 static char *text(const char *string)
@@ -97,6 +98,7 @@ static int tear_down(void **state)
     (void)state;
     tr_graph_free(given.graph);
     given.graph = NULL;
+    given.is_plugins = false;
     help_fini(&help);
     return 0;
 }
@@ -123,8 +125,10 @@ static const char *compile(void)
     flyteidl__admin__workflow_spec__init(&workflow);
     container.n_args = 1;
     container.args = words;
-    given.task.target_case = FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
-    given.task.container = &container;
+    if (!given.is_plugins) {
+        given.task.target_case = FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
+        given.task.container = &container;
+    }
     task.template_ = &given.task;
     workflow.template_ = &given.workflow;
     const struct tr_flyte_file files[] = {file_of("0_1.pb", &task.base),
@@ -382,6 +386,53 @@ static void test_what_is_not_acted_on_is_told_once(void **state)
     assert_non_null(given.graph);
 }
 
+/* ------------------------------------------------------------------ for plugins */
+
+static void assert_json(struct tr_bytes packed, const char *expected)
+{
+    tr_buffer_cut(&help.text, 0);
+    assert_int_equal(tr_literal_json(NULL, packed, &help.text), 0);
+    tr_buffer_add(&help.text, "", 1);
+    assert_string_equal((const char *)help.text.data, expected);
+}
+
+static void test_a_plugins_task_has_what_else_it_says(void **state)
+{
+    (void)state;
+    Flyteidl__Core__TaskTemplate__ConfigEntry entry =
+        FLYTEIDL__CORE__TASK_TEMPLATE__CONFIG_ENTRY__INIT;
+    Flyteidl__Core__TaskTemplate__ConfigEntry *entries[] = {&entry};
+    Flyteidl__Core__Sql sql = FLYTEIDL__CORE__SQL__INIT;
+    Flyteidl__Core__RetryStrategy retries = FLYTEIDL__CORE__RETRY_STRATEGY__INIT;
+    entry.key = text("queue");
+    entry.value = text("fast");
+    sql.statement = text("select 1");
+    retries.retries = 2;
+    given.is_plugins = true;
+    given.task.type = text("query");
+    given.task.n_config = 1;
+    given.task.config = entries;
+    given.task.task_type_version = 2;
+    given.task.target_case = FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_SQL;
+    given.task.sql = &sql;
+    given.task_metadata.pod_template_name = text("large");
+    given.task_metadata.retries = &retries;
+    assert_non_null(strstr(compile(), "a task's pod template is kept and not acted on here"));
+    assert_non_null(given.graph);
+    assert_json(
+        given.graph->tasks[0].extra,
+        "{\"config\": {\"queue\": \"fast\"}, \"metadata\": {\"podTemplateName\": \"large\"}, "
+        "\"sql\": {\"statement\": \"select 1\"}, \"taskTypeVersion\": 2}");
+}
+
+static void test_a_process_has_nothing_of_it(void **state)
+{
+    (void)state;
+    given.task.task_type_version = 2;
+    assert_string_equal(compile(), "");
+    assert_int_equal(given.graph->tasks[0].extra.size, 0);
+}
+
 /* ------------------------------------------------------------------ what is wrong */
 
 static void expect(const char *words)
@@ -537,6 +588,8 @@ int main(void)
         TEST(test_the_older_form_of_schedules),
         TEST(test_a_plan_has_labels),
         TEST(test_what_is_not_acted_on_is_told_once),
+        TEST(test_a_plugins_task_has_what_else_it_says),
+        TEST(test_a_process_has_nothing_of_it),
         TEST(test_attempts_that_are_none),
         TEST(test_a_cache_without_a_version),
         TEST(test_an_amount_that_is_none),
