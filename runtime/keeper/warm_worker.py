@@ -104,7 +104,7 @@ class Worker:
     def obstacle(self, program):
         if self.entries[program] is None:
             return f"flytekit, which has {program}, cannot be imported"
-        if threading.active_count() > 1 or len(os.listdir("/proc/self/task")) > 1 + blas_threads():
+        if threading.active_count() > 1 or count_threads() > 1 + blas_threads():
             return "the imported modules have started threads"
         harmless = {file for loop in self.loops for file in loop_files(loop)} | self.own
         for file in os.listdir("/proc/self/fd"):
@@ -203,6 +203,15 @@ def stamp(file):
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
+def count_threads():
+    """Without those of jemalloc, which pyarrow brings along: it begins them anew behind a fork."""
+    count = 0
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/comm") as name:
+            count += name.read() != "jemalloc_bg_thd\n"
+    return count
+
+
 def blas_threads():
     """Threads of OpenBLAS's, beside those that call it."""
     with open("/proc/self/maps") as maps:
@@ -250,6 +259,9 @@ def renew(loops):
     random.seed()
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()
+    # flytekit's own, by which it calls the folder that a task works in.
+    if "flytekit.interfaces.random" in sys.modules:
+        sys.modules["flytekit.interfaces.random"].random.seed()
 
 
 def mark_place():

@@ -1,7 +1,10 @@
-"""Dynamic tasks that refer to what was applied: others/, of version v1. Nothing of it can run
-locally, so what comes out stands here. Of references flytekit takes those to launch plans there."""
+"""What cannot run locally, so that what comes out stands here: dynamic tasks that refer to what was
+applied, others/ of version v1 (of references flytekit takes those to launch plans there), and what
+differs from attempt to attempt."""
 
-from flytekit import dynamic, reference_launch_plan, task, workflow
+import typing
+
+from flytekit import current_context, dynamic, reference_launch_plan, task, workflow
 
 THERE = {"project": "default", "domain": "development", "version": "v1"}
 
@@ -67,6 +70,21 @@ def missing(a: int) -> int:
     return with_what_is_gone(a=a)
 
 
+@task
+def place(a: int) -> str:
+    return current_context().working_directory
+
+
+@task
+def distinct(places: typing.List[str]) -> int:
+    return len(set(places))
+
+
+@workflow
+def places() -> int:
+    return distinct(places=[place(a=1), place(a=2), place(a=3)])
+
+
 CASES = [
     (defaults, {"a": 2}, {"outputs": {"o0": 27}},
      "a dynamic task with references to plans of workflows' names, one with a dynamic task"),
@@ -74,4 +92,5 @@ CASES = [
     (beside, {"a": 2}, {"outputs": {"o0": 45}}, "with one that the graph around it has"),
     (missing, {"a": 2}, {"fails": "there is no launch plan 'others.shared.gone' of version v1"},
      "with one that nobody has applied"),
+    (places, {}, {"outputs": {"o0": 3}}, "a folder of its own for each attempt"),
 ]
