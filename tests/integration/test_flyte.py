@@ -192,18 +192,22 @@ pathlib.Path(sys.argv[2], "outputs.pb").write_bytes(inputs.SerializeToString())
 """
 
 
-def have_library(python, *packages):
+def have_library(python, package, *more):
     """Installs packages, unless they are there; one test at a time."""
     folder = python.parents[1]
+    complete = folder / "complete"
     with open(f"{folder}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if (folder / "complete").exists():
-            return
-        shutil.rmtree(folder, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                        *packages], check=True)
-        (folder / "complete").touch()
+        if not complete.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        there = complete.read_text().splitlines() if complete.exists() else None
+        wanted = [package] if there is None else []
+        wanted += [name for name in more if name not in (there or [])]
+        if wanted:
+            subprocess.run([python, "-m", "pip", "install", "--quiet",
+                            "--disable-pip-version-check", *wanted], check=True)
+            complete.write_text("".join(f"{name}\n" for name in (there or []) + wanted))
 
 
 def declared():

@@ -26,11 +26,12 @@ OLD_PYTHON = PROGRAM.parent / "python-flytekit-1.13/bin/python"
 
 class FlowsTest(ProgramTest):
     python = KIT_PYTHON
-    version = KIT
+    packages = [KIT]
+    name = "flows"
 
     @classmethod
     def setUpClass(cls):
-        have_library(cls.python, cls.version)
+        have_library(cls.python, *cls.packages)
 
     def setUp(self):
         super().setUp()
@@ -53,13 +54,13 @@ class FlowsTest(ProgramTest):
 
     def cases(self):
         environment = self.environment() | {"FLYTE_LOCAL_CACHE_ENABLED": "false"}
-        done = subprocess.run([self.python, "-m", "flows.cases"], cwd=self.folder / "src",
-                              env=environment, capture_output=True, text=True)
+        done = subprocess.run([self.python, "-m", "flows.cases", self.name], env=environment,
+                              cwd=self.folder / "src", capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout.splitlines()[-1])
 
     def begin(self, *words):
-        packagings = [self.package(name, *words) for name in ("flows", "others")]
+        packagings = [self.package(name, *words) for name in (self.name, "others")]
         cases = self.cases()
         for packaging in packagings:
             self.assertEqual(packaging.wait(), 0, packaging.stdout.read())
@@ -70,7 +71,7 @@ class FlowsTest(ProgramTest):
         self.troupe("apply", "others.tgz", "--version", "v1", *words)
         for number, case in enumerate(cases):
             (self.folder / "inputs.json").write_text(json.dumps(case["inputs"]))
-            self.troupe("submit", "flows.tgz", case["workflow"], "--inputs", "inputs.json",
+            self.troupe("submit", f"{self.name}.tgz", case["workflow"], "--inputs", "inputs.json",
                         "--name", f"c{number}", "-q", *words)
 
     def judge(self, cases):
@@ -133,12 +134,19 @@ class FlowsTest(ProgramTest):
         self.judge(cases)
 
 
+class TablesTest(FlowsTest):
+    """Tables and models, with the libraries that flytekit writes them by."""
+
+    packages = [KIT, "pandas", "pyarrow", "pydantic"]
+    name = "tables"
+
+
 @unittest.skipUnless(LONG, "needs another flytekit, which is large")
 class OlderFlytekitTest(FlowsTest):
     """The same with flytekit 1.13."""
 
     python = OLD_PYTHON
-    version = "flytekit==1.13.*"
+    packages = ["flytekit==1.13.*"]
     test_an_ordinary_package = test_cold = test_an_engine_that_is_killed = None
 
 

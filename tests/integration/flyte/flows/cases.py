@@ -1,7 +1,8 @@
 """All cases, and what flytekit's own local execution makes of them: as a module it prints them as a
-JSON list of {"workflow", "inputs", "covers", "outputs" or "fails"}."""
+JSON list of {"workflow", "inputs", "covers", "outputs" or "fails"}; of `flows`, or of `tables`."""
 
 import dataclasses
+import importlib
 import json
 import sys
 import typing
@@ -41,6 +42,8 @@ def as_json(value):
     if dataclasses.is_dataclass(value):
         return {each.name: as_json(getattr(value, each.name))
                 for each in dataclasses.fields(value)}
+    if hasattr(value, "model_dump"):  # pydantic's
+        return value.model_dump(mode="json")
     if isinstance(value, dict):
         return {key: as_json(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -93,11 +96,17 @@ def is_known(flow):
     return version >= [1, 14] or flow.name not in fields
 
 
-def main():
+def cases_of_flows():
     rows = [row for module in MODULES for row in module.CASES]
     made = [case(*row) for row in rows if is_known(row[0])]
     made += [case_of_all(*row) for row in more.CASES if is_known(row[0])]
-    made += [case_of_reference(*row) for row in refer.CASES]
+    return made + [case_of_reference(*row) for row in refer.CASES]
+
+
+def main():
+    name = sys.argv[1]
+    made = cases_of_flows() if name == "flows" else [
+        case(*row) for row in importlib.import_module(f"{name}.flows").CASES]
     print()
     json.dump(made, sys.stdout)
     print()
