@@ -2,8 +2,7 @@
 """Packages of Flyte's: what flytekit writes for a cluster is run as it is.
 
 Packages are put together with Flyte's own library (support/flyte_package.py). With TROUPE_TEST_LONG
-flytekit writes them itself (support/flytekit_packages.py), and what comes out has to be what its
-own local execution gives.
+flytekit writes some itself; most of what it writes test_flyte_flows.py runs.
 """
 
 import gzip
@@ -764,7 +763,7 @@ def flow(name, *nodes, **outputs):
 
 @unittest.skipUnless(os.environ.get("TROUPE_TEST_LONG"), "needs flytekit, which is large")
 class FlytekitTest(ProgramTest):
-    """flytekit's own packages."""
+    """flytekit's own packages, beside what test_flyte_flows.py runs of them."""
 
     @classmethod
     def setUpClass(cls):
@@ -789,24 +788,6 @@ class FlytekitTest(ProgramTest):
                        cwd=self.folder / "src", env=self.environment(), check=True,
                        capture_output=True)
 
-    def expected(self):
-        """Each case by flytekit itself: (workflow, inputs, outputs or none)."""
-        return json.loads(subprocess.run([KIT_PYTHON, "-m", "flows.all"], check=True, text=True,
-                                         cwd=self.folder / "src", env=self.environment(),
-                                         capture_output=True).stdout.splitlines()[-1])
-
-    def run_all(self, *words):
-        for name, inputs, outputs in self.expected():
-            with self.subTest(name, inputs=inputs):
-                (self.folder / "inputs.json").write_text(json.dumps(inputs))
-                done = self.document("run", "flows.tgz", name, "--inputs", "inputs.json", *words,
-                                     status=1 if outputs is None else 0)
-                self.assertEqual(done.get("outputs"), outputs)
-
-    def test_a_fast_package(self):
-        self.package("--fast")
-        self.run_all()
-
     def test_a_module_that_needs_more(self):
         """flytekit's own Python says what is missing."""
         folder = self.folder / "src/flows"
@@ -823,10 +804,6 @@ class FlytekitTest(ProgramTest):
         _, stderr = self.troupe("run", "flows.tgz", "one", "--code", "src", status=2)
         self.assertIn("cannot import the module: No module named 'gone_package'; install what it "
                       "needs: ", stderr)
-
-    def test_without_warm_workers(self):
-        self.package("--fast")
-        self.run_all("--no-warm")
 
     def test_the_page(self):
         """What its readers type, and what they see."""
@@ -872,11 +849,6 @@ class FlytekitTest(ProgramTest):
         self.package("--fast")
         done = self.document("run", "flows.tgz", "map_reduce", "-i", "size=1000")
         self.assertEqual(done["outputs"], {"o0": sum(i * i for i in range(1000))})
-
-    def test_an_ordinary_package(self):
-        self.package()
-        done = self.document("run", "flows.tgz", "map_reduce", "-i", "size=10", "--code", "src")
-        self.assertEqual(done["outputs"], {"o0": 285})
 
 
 if __name__ == "__main__":

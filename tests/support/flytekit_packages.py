@@ -1,9 +1,6 @@
 """Workflows of flytekit's, of each kind that a package may hold, for packages that flytekit itself
-writes. As a module it prints what its own local execution makes of the cases below: a list of
-(workflow, inputs, outputs), the outputs being none where it fails."""
+writes, and cases of them: a workflow and its inputs."""
 
-import json
-import sys
 import typing
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
@@ -487,40 +484,3 @@ CASES = [
     (dynamics, {"size": 3}), (dynamics, {"size": 1}), (failing, {"a": 2}), (failing, {"a": 1}),
     (in_order, {"a": 1}), (with_settings, {"a": 3}), (no_inputs, {}),
 ]
-
-
-def as_json(value):
-    """As the outputs of an execution have it."""
-    if isinstance(value, datetime):
-        return value.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, DataClassJSONMixin):
-        return as_json(value.to_dict())
-    if isinstance(value, dict):
-        return {key: as_json(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [as_json(each) for each in value]
-    return value
-
-
-def outputs_of(flow, inputs):
-    try:
-        made = flow(**inputs)
-    except Exception:  # whatever flytekit raises is a failure
-        return None
-    count = len(flow.python_interface.outputs)
-    made = made if count > 1 else () if count == 0 else (made,)
-    return {f"o{i}": as_json(value) for i, value in enumerate(made)}
-
-
-def main():
-    cases = [(f"flows.all.{flow.name.split('.')[-1]}", as_json(inputs), outputs_of(flow, inputs))
-             for flow, inputs in CASES]
-    print()
-    json.dump(cases, sys.stdout)
-    print()
-
-
-if __name__ == "__main__":
-    main()
