@@ -43,11 +43,15 @@ static bool is_known(const struct looking *looking, enum tr_entity_kind kind, co
 
 /* ------------------------------------------------------------------ what is found */
 
-/* The entity in a row that was kept, which is not trusted: a store may be damaged. */
-static bool take(struct looking *looking, struct tr_entity *row)
+/*
+ * The entity in a row that was kept, which is not trusted: a store may be damaged. One of another
+ * id would be looked up again and again.
+ */
+static bool take(struct looking *looking, struct tr_entity *row, const identifier *id)
 {
     struct tri_flyte_entity entity = {.kind = row->kind, .packed = row->message, .applied = row};
-    if (!tri_flyte_unpack(looking->arena, row->message, &entity)) {
+    if (!tri_flyte_unpack(looking->arena, row->message, &entity) ||
+        !tri_flyte_is_same(entity.id, id)) {
         char words[256];
         snprintf(words, sizeof words, "the %s '%.100s' is damaged in the store\napply it again",
                  tr_entity_kind_word(row->kind), row->name.data);
@@ -86,7 +90,7 @@ static bool look_up(struct looking *looking, enum tr_entity_kind kind, const ide
         looking->arena->error = looking->arena->error != 0 ? looking->arena->error : error;
         return false;
     }
-    return take(looking, row);
+    return take(looking, row, id);
 }
 
 /* ------------------------------------------------------------------ what refers */

@@ -502,6 +502,60 @@ static void test_references_have_names_of_any_characters(void **state)
     assert_non_null(strstr(refer("a b", "a b", "o.0"), "'a b' does not belong here"));
 }
 
+/* A task of version "v2", whatever is asked for. */
+static int find_another(void *self, struct tr_arena *arena, struct tr_entity *entity)
+{
+    static char name[] = "t";
+    static char version[] = "v2";
+    static uint8_t bytes[64];
+    Flyteidl__Core__TaskTemplate task;
+    Flyteidl__Core__Identifier id;
+    (void)self;
+    flyteidl__core__task_template__init(&task);
+    flyteidl__core__identifier__init(&id);
+    id.name = name;
+    id.version = version;
+    task.id = &id;
+    assert_true(protobuf_c_message_get_packed_size(&task.base) <= sizeof bytes);
+    entity->message =
+        (struct tr_bytes){.data = bytes, .size = protobuf_c_message_pack(&task.base, bytes)};
+    return arena->error;
+}
+
+static void test_what_was_applied_has_the_id_that_is_asked_for(void **state)
+{
+    (void)state;
+    static char name[] = "t";
+    static char version[] = "v1";
+    static uint8_t bytes[128];
+    Flyteidl__Core__DynamicJobSpec spec;
+    Flyteidl__Core__Node node;
+    Flyteidl__Core__Node *nodes[] = {&node};
+    Flyteidl__Core__TaskNode task;
+    Flyteidl__Core__Identifier id;
+    flyteidl__core__dynamic_job_spec__init(&spec);
+    flyteidl__core__node__init(&node);
+    flyteidl__core__task_node__init(&task);
+    flyteidl__core__identifier__init(&id);
+    id.name = name;
+    id.version = version;
+    task.reference_case = FLYTEIDL__CORE__TASK_NODE__REFERENCE_REFERENCE_ID;
+    task.reference_id = &id;
+    node.id = node_id;
+    node.target_case = FLYTEIDL__CORE__NODE__TARGET_TASK_NODE;
+    node.task_node = &task;
+    spec.n_nodes = 1;
+    spec.nodes = nodes;
+    const struct tr_decision decision = {
+        .parent = parent("{}"), .task = 0, .depth = 1, .path = tr_text_of("futures.pb")};
+    const struct tr_import_futures given = {
+        .bytes = {.data = bytes, .size = protobuf_c_message_pack(&spec.base, bytes)},
+        .find = find_another};
+    assert_int_equal(tr_import_decide(&decision, &given, &help.report, &graph), TR_INVALID);
+    assert_non_null(
+        strstr(help_errors(&help), "the task 't' is damaged in the store; apply it again"));
+}
+
 static void test_bytes_that_are_no_graph(void **state)
 {
     (void)state;
@@ -522,6 +576,7 @@ int main(void)
         TEST(test_nodes_that_are_none_are_named),
         TEST(test_bindings_and_conditions_that_are_none_are_named),
         TEST(test_references_have_names_of_any_characters),
+        TEST(test_what_was_applied_has_the_id_that_is_asked_for),
         TEST(test_bytes_that_are_no_graph),
     };
 #undef TEST

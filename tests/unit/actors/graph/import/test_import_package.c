@@ -399,10 +399,11 @@ static void assert_json(struct tr_bytes packed, const char *expected)
 static void test_a_plugins_task_has_what_else_it_says(void **state)
 {
     (void)state;
-    Flyteidl__Core__TaskTemplate__ConfigEntry entry =
-        FLYTEIDL__CORE__TASK_TEMPLATE__CONFIG_ENTRY__INIT;
+    Flyteidl__Core__TaskTemplate__ConfigEntry entry;
+    flyteidl__core__task_template__config_entry__init(&entry);
     Flyteidl__Core__TaskTemplate__ConfigEntry *entries[] = {&entry};
-    Flyteidl__Core__Sql sql = FLYTEIDL__CORE__SQL__INIT;
+    Flyteidl__Core__Sql sql;
+    flyteidl__core__sql__init(&sql);
     Flyteidl__Core__RetryStrategy retries = FLYTEIDL__CORE__RETRY_STRATEGY__INIT;
     entry.key = text("queue");
     entry.value = text("fast");
@@ -512,7 +513,8 @@ static void test_schedules_that_are_none(void **state)
 {
     (void)state;
     Flyteidl__Admin__FixedRate rate = FLYTEIDL__ADMIN__FIXED_RATE__INIT;
-    Flyteidl__Admin__CronSchedule cron = FLYTEIDL__ADMIN__CRON_SCHEDULE__INIT;
+    Flyteidl__Admin__CronSchedule cron;
+    flyteidl__admin__cron_schedule__init(&cron);
     given.plan_metadata.schedule = &given.schedule;
     given.schedule.schedule_expression_case = FLYTEIDL__ADMIN__SCHEDULE__SCHEDULE_EXPRESSION_RATE;
     given.schedule.rate = &rate;
@@ -554,8 +556,10 @@ static void test_labels_that_are_none(void **state)
 static void test_secrets_that_are_none(void **state)
 {
     (void)state;
-    Flyteidl__Core__SecurityContext context = FLYTEIDL__CORE__SECURITY_CONTEXT__INIT;
-    Flyteidl__Core__Secret secret = FLYTEIDL__CORE__SECRET__INIT;
+    Flyteidl__Core__SecurityContext context;
+    flyteidl__core__security_context__init(&context);
+    Flyteidl__Core__Secret secret;
+    flyteidl__core__secret__init(&secret);
     Flyteidl__Core__Secret *secrets[] = {&secret, &secret};
     context.n_secrets = 1;
     context.secrets = secrets;
