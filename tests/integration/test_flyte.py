@@ -192,7 +192,7 @@ pathlib.Path(sys.argv[2], "outputs.pb").write_bytes(inputs.SerializeToString())
 """
 
 
-def have_library(python, package, *more):
+def have_library(python, *packages):
     """Installs packages, unless they are there; one test at a time."""
     folder = python.parents[1]
     complete = folder / "complete"
@@ -201,13 +201,12 @@ def have_library(python, package, *more):
         if not complete.exists():
             shutil.rmtree(folder, ignore_errors=True)
             subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        there = complete.read_text().splitlines() if complete.exists() else None
-        wanted = [package] if there is None else []
-        wanted += [name for name in more if name not in (there or [])]
+        there = complete.read_text().splitlines() if complete.exists() else []
+        wanted = [name for name in packages if name not in there]
         if wanted:
             subprocess.run([python, "-m", "pip", "install", "--quiet",
                             "--disable-pip-version-check", *wanted], check=True)
-            complete.write_text("".join(f"{name}\n" for name in (there or []) + wanted))
+            complete.write_text("".join(f"{name}\n" for name in there + wanted))
 
 
 def declared():
