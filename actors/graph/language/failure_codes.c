@@ -32,6 +32,7 @@ static const struct {
     {"ErrorDocumentMalformed", USER},
     {"ErrorDocumentTooLarge", USER},
     {"Evicted", SYSTEM},
+    {"HostLost", SYSTEM},
     {"HttpStatus", USER},
     {"HttpUnavailable", SYSTEM},
     {"InputSizeExceeded", FINAL},
