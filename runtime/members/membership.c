@@ -229,7 +229,7 @@ static bool beat(struct tri_membership *self)
     return true;
 }
 
-/* Waits until a time of the steady clock; whether the thread is to go on. */
+/* Waits until a time of the steady clock, whatever the wall clock does; whether to go on. */
 static bool wait_until(struct tri_membership *self, uint64_t time_ms)
 {
     (void)pthread_mutex_lock(&self->mutex);
@@ -238,10 +238,10 @@ static bool wait_until(struct tri_membership *self, uint64_t time_ms)
         if (now_ms >= time_ms) {
             break;
         }
-        uint64_t wall_ms = tri_wall_ms() + (time_ms - now_ms);
-        const struct timespec end = {.tv_sec = (time_t)(wall_ms / 1000),
-                                     .tv_nsec = (long)(wall_ms % 1000) * 1000000};
-        (void)pthread_cond_timedwait(&self->changed, &self->mutex, &end);
+        uint64_t end_us = tri_clock_us(CLOCK_MONOTONIC) + (time_ms - now_ms) * 1000;
+        const struct timespec end = {.tv_sec = (time_t)(end_us / 1000000),
+                                     .tv_nsec = (long)(end_us % 1000000) * 1000};
+        (void)pthread_cond_clockwait(&self->changed, &self->mutex, CLOCK_MONOTONIC, &end);
     }
     bool goes_on = !self->is_stopping;
     (void)pthread_mutex_unlock(&self->mutex);
