@@ -28,6 +28,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/commits/commit_log.h"
@@ -72,6 +74,7 @@ struct logged {
     struct tri_commit_batch batch; /* the applier's */
     int broken;                    /* the error after which nothing is written, or 0 */
     int wake;                      /* eventfd: the applier has something to do */
+    int retry;                     /* timerfd: after a shortage it is time to try again */
     bool has_thread;
     pthread_t thread;
     char words[TRI_STORE_EXPLAIN_BYTES];
@@ -177,10 +180,21 @@ static uint64_t waiting_bytes(const struct logged *self)
     return self->taken.size_bytes + self->list.size_bytes;
 }
 
+/* Once, in RETRY_MS from now. Readers who ask meanwhile, however often, put nothing off. */
+static void set_retry(const struct logged *self)
+{
+    const struct itimerspec once = {.it_value.tv_nsec = RETRY_MS * 1000000L};
+    if (self->has_thread) {
+        int failed = timerfd_settime(self->retry, 0, &once, NULL);
+        TR_ASSERT(failed == 0);
+    }
+}
+
 static void note_error(struct logged *self, int error)
 {
     self->error = error;
     if (error != 0) {
+        set_retry(self);
         (void)snprintf(self->error_words, sizeof self->error_words, "%s",
                        error == TR_MEMORY ? tr_error_text(error) : tri_store_explain(self->below));
     }
@@ -215,15 +229,12 @@ static void apply_waiting(struct logged *self)
 
 /* ---- The applier's thread. ------------------------------------------------------------------- */
 
-/* How long it may wait for more; called with the mutex. -1: nothing waits. */
+/* How long it may wait for more; called with the mutex. -1: nothing waits, or a retry. */
 static int patience_ms(const struct logged *self)
 {
     bool is_full = self->list.size_bytes >= self->limits.window_bytes;
-    if (is_empty(self)) {
+    if (is_empty(self) || self->error != 0) {
         return -1;
-    }
-    if (self->error != 0) {
-        return RETRY_MS;
     }
     return self->is_wanted || self->is_closing || is_full ? 0 : (int)self->limits.window_ms;
 }
@@ -233,31 +244,37 @@ static void wake(const struct logged *self)
     (void)!write(self->wake, &(uint64_t){1}, sizeof(uint64_t));
 }
 
-static void drain(const struct logged *self)
+static void drain(int descriptor)
 {
     uint64_t count;
-    (void)!read(self->wake, &count, sizeof count);
+    (void)!read(descriptor, &count, sizeof count);
 }
 
 /*
- * Waits for the end of the window, whose result is true, or for a reader who asks for it; called
- * without the mutex. A wake before that only says that there is something, or more of it.
+ * Waits for the end of the window or the time of a retry, whose result is true, or for a reader who
+ * asks for it; called without the mutex. A wake before that only says that there is something, or
+ * more of it.
  */
 static bool wait_for_window(struct logged *self, int timeout_ms, bool *is_asked)
 {
     struct pollfd events[] = {
         {.fd = self->wake, .events = POLLIN},
         {.fd = self->log->ops->descriptor(self->log), .events = POLLIN},
+        {.fd = self->retry, .events = POLLIN},
     };
-    int count = poll(events, 2, timeout_ms);
+    int count = poll(events, TR_COUNT_OF(events), timeout_ms);
+    bool is_retry = count > 0 && (events[2].revents & POLLIN) != 0;
     if (count > 0 && (events[0].revents & POLLIN) != 0) {
-        drain(self);
+        drain(self->wake);
+    }
+    if (is_retry) {
+        drain(self->retry);
     }
     if (count > 0 && (events[1].revents & POLLIN) != 0) {
         self->log->ops->drain(self->log);
         *is_asked = true;
     }
-    return count == 0;
+    return count == 0 || is_retry;
 }
 
 /* Housekeeping of the store below while nothing waits; called with the mutex. */
@@ -606,6 +623,9 @@ static void logged_free(struct logged *self)
     if (self->wake >= 0) {
         (void)close(self->wake);
     }
+    if (self->retry >= 0) {
+        (void)close(self->retry);
+    }
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->mutex);
     tr_free(self);
@@ -664,12 +684,17 @@ static int start_applier(struct logged *self)
         return 0;
     }
     self->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (self->wake < 0) {
+    self->retry = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (self->wake < 0 || self->retry < 0) {
         return report(self, TR_SYSTEM, "an event cannot be made: %s", strerror(errno));
     }
+    self->has_thread = true; /* the thread looks at it */
     int number = pthread_create(&self->thread, NULL, applier_main, self);
-    self->has_thread = number == 0;
-    return number == 0 ? 0 : report(self, TR_SYSTEM, "no thread for the log: %s", strerror(number));
+    if (number != 0) {
+        self->has_thread = false;
+        return report(self, TR_SYSTEM, "no thread for the log: %s", strerror(number));
+    }
+    return 0;
 }
 
 int tri_commit_log_store(struct tri_store *store, struct tri_commit_log *log,
@@ -689,6 +714,7 @@ int tri_commit_log_store(struct tri_store *store, struct tri_commit_log *log,
                             .log = log,
                             .limits = *limits,
                             .wake = -1,
+                            .retry = -1,
                             .words = "no error so far"};
     list_init(&self->taken);
     list_init(&self->list);

@@ -3,9 +3,11 @@
  * acknowledged before it is in the tables, who sees it when, and what happens if it cannot be
  * written there.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +170,58 @@ static void test_a_reader_waits_for_slow_tables(void **state)
     struct tri_store *reader = stand_open_reader(stand);
     assert_int_equal(reader->last_number, 1);
     tri_store_close(reader);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+struct asker {
+    char path[128];
+    atomic_bool is_over;
+};
+
+/* Opens the log again and again, as readers who wait do. */
+static void *ask_all_the_time(void *argument)
+{
+    struct asker *asker = argument;
+    while (!atomic_load(&asker->is_over)) {
+        int log = open(asker->path, O_RDONLY | O_CLOEXEC);
+        if (log >= 0) {
+            (void)close(log);
+        }
+        (void)poll(NULL, 0, 1);
+    }
+    return NULL;
+}
+
+/* Tables that could not be written are tried again, however many readers ask meanwhile. */
+static void test_readers_who_ask_put_nothing_off(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&small);
+    struct tri_store *store = stand_open(stand);
+    struct asker asker = {.is_over = false};
+    char path[128];
+    char text[64] = "";
+    sqlite3 *database = NULL;
+    pthread_t thread;
+    stand_path(stand, "troupe.db", path, sizeof path);
+    stand_path(stand, "troupe.db-log0", asker.path, sizeof asker.path);
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
+    while (tri_store_maintain(store) == 0) {
+        (void)poll(NULL, 0, 1);
+    }
+    assert_int_equal(pthread_create(&thread, NULL, ask_all_the_time, &asker), 0);
+    assert_int_equal(sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    uint64_t begun_ms = now_ms();
+    while (text[0] == '\0') {
+        assert_true(now_ms() - begun_ms < 20000);
+        stand_ask(stand, "SELECT key_serial FROM actors", text, sizeof text);
+    }
+    atomic_store(&asker.is_over, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
     tri_store_close(store);
@@ -422,6 +476,7 @@ int main(void)
         cmocka_unit_test(test_a_reader_may_ask_too_early),
         cmocka_unit_test(test_a_reader_asks_until_he_sees_all),
         cmocka_unit_test(test_a_reader_waits_for_slow_tables),
+        cmocka_unit_test(test_readers_who_ask_put_nothing_off),
         cmocka_unit_test(test_the_window_ends_by_itself),
         cmocka_unit_test(test_a_window_writes_what_is_left),
         cmocka_unit_test(test_what_waits_for_the_tables_is_counted),
