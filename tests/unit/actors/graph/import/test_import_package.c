@@ -248,21 +248,34 @@ static void test_a_nodes_attempts_are_its_own(void **state)
     assert_int_equal(given.graph->tasks[0].settings.retries, 1);
 }
 
+/* What a node asks for in its task's place: one amount. */
+struct asked {
+    Flyteidl__Core__TaskNodeOverrides overrides;
+    Flyteidl__Core__Resources resources;
+    Flyteidl__Core__Resources__ResourceEntry entry;
+    Flyteidl__Core__Resources__ResourceEntry *entries[1];
+};
+
+static void ask(struct asked *asked, Flyteidl__Core__Resources__ResourceName name,
+                const char *amount)
+{
+    flyteidl__core__task_node_overrides__init(&asked->overrides);
+    flyteidl__core__resources__init(&asked->resources);
+    flyteidl__core__resources__resource_entry__init(&asked->entry);
+    asked->entry.name = name;
+    asked->entry.value = text(amount);
+    asked->entries[0] = &asked->entry;
+    asked->resources.n_requests = 1;
+    asked->resources.requests = asked->entries;
+    asked->overrides.resources = &asked->resources;
+    given.task_node.overrides = &asked->overrides;
+}
+
 static void test_a_node_asks_for_resources(void **state)
 {
     (void)state;
-    Flyteidl__Core__TaskNodeOverrides overrides;
-    Flyteidl__Core__Resources resources = FLYTEIDL__CORE__RESOURCES__INIT;
-    Flyteidl__Core__Resources__ResourceEntry entry;
-    Flyteidl__Core__Resources__ResourceEntry *entries[] = {&entry};
-    flyteidl__core__task_node_overrides__init(&overrides);
-    flyteidl__core__resources__resource_entry__init(&entry);
-    entry.name = FLYTEIDL__CORE__RESOURCES__RESOURCE_NAME__CPU;
-    entry.value = text("500m");
-    resources.n_requests = 1;
-    resources.requests = entries;
-    overrides.resources = &resources;
-    given.task_node.overrides = &overrides;
+    struct asked asked;
+    ask(&asked, FLYTEIDL__CORE__RESOURCES__RESOURCE_NAME__CPU, "500m");
     assert_int_equal(node_settings()->resources.cpu_millis, 500);
     assert_int_equal(given.graph->tasks[0].settings.resources.cpu_millis, 0);
 }
@@ -473,18 +486,11 @@ static void test_a_cache_without_a_version(void **state)
 static void test_an_amount_that_is_none(void **state)
 {
     (void)state;
-    Flyteidl__Core__TaskNodeOverrides overrides;
-    Flyteidl__Core__Resources resources = FLYTEIDL__CORE__RESOURCES__INIT;
-    Flyteidl__Core__Resources__ResourceEntry entry;
-    Flyteidl__Core__Resources__ResourceEntry *entries[] = {&entry};
-    flyteidl__core__task_node_overrides__init(&overrides);
-    flyteidl__core__resources__resource_entry__init(&entry);
-    entry.name = FLYTEIDL__CORE__RESOURCES__RESOURCE_NAME__MEMORY;
-    entry.value = text("much");
-    resources.n_limits = 1;
-    resources.limits = entries;
-    overrides.resources = &resources;
-    given.task_node.overrides = &overrides;
+    struct asked asked;
+    ask(&asked, FLYTEIDL__CORE__RESOURCES__RESOURCE_NAME__MEMORY, "much");
+    asked.resources.n_requests = 0; /* as a limit, which counts as well */
+    asked.resources.n_limits = 1;
+    asked.resources.limits = asked.entries;
     expect("f.flow.n0.resources.memory: this is no quantity; write a positive number");
 }
 
