@@ -16,14 +16,12 @@
  * the tables do not have. After it the tables' mark and the row have the same sequence.
  */
 #include <endian.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/inotify.h>
-#include <unistd.h>
 
 #include "runtime/commits/commit_log.h"
+#include "runtime/journal/store_ask.h"
 #include "runtime/journal/store_folder.h"
 #include "runtime/memory.h"
 #include "runtime/postgres/postgres.h"
@@ -57,7 +55,7 @@ struct postgres_log {
     uint64_t incarnation;
     uint64_t sequence; /* of the last entry that is in */
     bool is_in_doubt;  /* the next one may be, too */
-    int watch;         /* inotify; -1: none */
+    struct tri_store_ask ask;
 };
 
 static struct postgres_log *of(struct tri_commit_log *log)
@@ -286,42 +284,14 @@ static int read_log(struct tri_commit_log *log, uint64_t sequence,
 
 /* ---- Readers that are heard. ----------------------------------------------------------------- */
 
-/* Readers on this machine open the folder's file of commits to say that they wait. */
-static int watch_readers(const char *folder)
-{
-    char path[TRI_STORE_FOLDER_BYTES + sizeof "/" TRI_STORE_FOLDER_COMMITS];
-    if (folder == NULL) {
-        return -1;
-    }
-    (void)snprintf(path, sizeof path, "%s/" TRI_STORE_FOLDER_COMMITS, folder);
-    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (watch >= 0 && inotify_add_watch(watch, path, IN_OPEN) < 0) {
-        (void)close(watch);
-        watch = -1;
-    }
-    return watch;
-}
-
-static void call_engine(const char *folder)
-{
-    char path[TRI_STORE_FOLDER_BYTES + sizeof "/" TRI_STORE_FOLDER_COMMITS];
-    (void)snprintf(path, sizeof path, "%s/" TRI_STORE_FOLDER_COMMITS, folder != NULL ? folder : "");
-    int opened = open(path, O_RDONLY | O_CLOEXEC);
-    if (opened >= 0) {
-        (void)close(opened);
-    }
-}
-
 static int descriptor(struct tri_commit_log *log)
 {
-    return of(log)->watch;
+    return of(log)->ask.socket;
 }
 
 static void drain(struct tri_commit_log *log)
 {
-    char events[4096];
-    while (read(of(log)->watch, events, sizeof events) > 0) {
-    }
+    tri_store_ask_take(&of(log)->ask);
 }
 
 /* ---- Opening and closing. -------------------------------------------------------------------- */
@@ -338,9 +308,7 @@ static void close_log(struct tri_commit_log *log, bool is_applied)
     if (self->owns_session) {
         tri_store_close(&self->session->store);
     }
-    if (self->watch >= 0) {
-        (void)close(self->watch);
-    }
+    tri_store_ask_close(&self->ask);
     tr_free(self);
 }
 
@@ -395,7 +363,7 @@ static int log_new(struct tri_postgres *store, struct postgres_log **log)
     self->session = store;
     self->host = store->host;
     self->incarnation = store->store.incarnation;
-    self->watch = -1;
+    self->ask = (struct tri_store_ask){.folder = -1, .socket = -1};
     *log = self;
     return 0;
 }
@@ -487,7 +455,7 @@ static int open_session(struct tri_postgres *store, const struct tri_store_optio
     }
     self->session = opened;
     self->owns_session = true;
-    self->watch = watch_readers(options->folder);
+    tri_store_ask_open(options->folder, &self->ask);
     error = be_log(store, opened);
     return error == 0 ? 0 : tri_postgres_report(store, error, "%s", opened->words);
 }
@@ -592,7 +560,7 @@ static int look_again(struct tri_postgres *self, const struct tri_store_options 
         error = apply_rest(options);
     }
     if (error == 0) {
-        call_engine(options->folder);
+        tri_store_ask(options->folder);
         (void)poll(NULL, 0, LOOK_MS);
         error = look_ahead(self, &end, applied);
     }

@@ -217,7 +217,7 @@ static int apply_log(struct tri_sqlite *self, const struct tri_store_options *op
 {
     char words[TRI_STORE_EXPLAIN_BYTES] = "";
     struct tri_commit_log *log = NULL;
-    int error = tri_sqlite_log_open(self, options->vfs, false, &log);
+    int error = tri_sqlite_log_open(self, options, false, &log);
     if (error != 0 || log == NULL) {
         return error;
     }
@@ -239,7 +239,7 @@ static int begin_log(struct tri_sqlite *self, const struct tri_store_options *op
     char words[TRI_STORE_EXPLAIN_BYTES] = "";
     struct tri_commit_log *log = NULL;
     uint64_t number = 0;
-    int error = tri_sqlite_log_open(self, options->vfs, true, &log);
+    int error = tri_sqlite_log_open(self, options, true, &log);
     if (error != 0) {
         return error;
     }

@@ -96,6 +96,8 @@ enum tri_sql {
     TRI_SQL_LIST_GRAPHS,
     TRI_SQL_LIST_CRASHES,
     TRI_SQL_COUNT_LATER_TABLES,
+    TRI_SQL_READ_RECORD_SCHEMA,
+    TRI_SQL_HAS_VIEW,
     TRI_SQL_COUNT
 };
 
@@ -355,7 +357,8 @@ TR_MUST_USE int tri_sqlite_visit_some(struct tri_sqlite *self, enum tri_sql sql,
  * are made if `makes`; else `*log` becomes NULL, since nothing was left. Errors have the store's
  * words.
  */
-TR_MUST_USE int tri_sqlite_log_open(struct tri_sqlite *store, const char *vfs, bool makes,
+TR_MUST_USE int tri_sqlite_log_open(struct tri_sqlite *store,
+                                    const struct tri_store_options *options, bool makes,
                                     struct tri_commit_log **log);
 
 /*

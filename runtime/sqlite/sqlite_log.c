@@ -26,15 +26,14 @@
  * Files are reached through SQLite's file systems, so that the simulator's disk has them, too.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 #include "runtime/commits/commit_log.h"
+#include "runtime/journal/store_ask.h"
 #include "runtime/journal/store_folder.h"
 #include "runtime/memory.h"
 #include "runtime/sqlite/sqlite.h"
@@ -50,9 +49,15 @@
 /* How often a reader looks again at a log that was moved on while he looked. */
 #define LOOKS_MAX 100
 
-/* How often a reader that waits asks again, and how often he looks whether there is a shortage. */
-#define ASK_AGAIN_MS 2
-#define SHORTAGE_LOOK_MS 100
+/*
+ * How often a reader that waits looks again: at first as fast as an engine that was asked can have
+ * written the tables. How often he asks again, and looks whether there is a shortage.
+ */
+#define LOOK_SOON_US 100
+#define LOOK_LATER_US 1000
+#define SOON_US 2000
+#define ASK_AGAIN_US 2000
+#define SHORTAGE_LOOK_US 100000
 
 /* SQLite's file systems read and write less than 128 KiB at once. */
 #define PIECE_BYTES 65536
@@ -78,8 +83,8 @@ struct sqlite_log {
     bool is_read_only;
     struct segment segments[SEGMENTS_MAX];
     size_t current;
-    uint64_t released;                /* entries up to here are not needed */
-    int watch;                        /* inotify; -1: none */
+    uint64_t released; /* entries up to here are not needed */
+    struct tri_store_ask ask;
     char path[TRI_SQLITE_PATH_BYTES]; /* of the database */
     char words[TRI_STORE_EXPLAIN_BYTES];
 };
@@ -483,28 +488,14 @@ static int read_log(struct tri_commit_log *log, uint64_t sequence,
 
 /* ---- Opening and closing. -------------------------------------------------------------------- */
 
-/* Readers open segment 0 to see how far the log is: that is heard here. */
-static void watch_readers(struct sqlite_log *self)
-{
-    char path[TRI_SQLITE_PATH_BYTES + 32];
-    segment_path(self->path, 0, path);
-    self->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (self->watch >= 0 && inotify_add_watch(self->watch, path, IN_OPEN) < 0) {
-        (void)close(self->watch);
-        self->watch = -1;
-    }
-}
-
 static int descriptor(struct tri_commit_log *log)
 {
-    return of(log)->watch;
+    return of(log)->ask.socket;
 }
 
 static void drain(struct tri_commit_log *log)
 {
-    char events[4096];
-    while (read(of(log)->watch, events, sizeof events) > 0) {
-    }
+    tri_store_ask_take(&of(log)->ask);
 }
 
 static const char *explain_log(struct tri_commit_log *log)
@@ -526,9 +517,7 @@ static void close_log(struct tri_commit_log *log, bool is_applied)
             (void)self->vfs->xDelete(self->vfs, path, 0);
         }
     }
-    if (self->watch >= 0) {
-        (void)close(self->watch);
-    }
+    tri_store_ask_close(&self->ask);
     tr_free(self);
 }
 
@@ -569,18 +558,18 @@ static int log_new(struct tri_sqlite *store, const char *vfs, struct sqlite_log 
     self->incarnation = store->store.incarnation;
     self->log.is_synced = store->durability == TR_DURABILITY_FULL;
     self->is_read_only = store->read_only;
-    self->watch = -1;
+    self->ask = (struct tri_store_ask){.folder = -1, .socket = -1};
     (void)snprintf(self->path, sizeof self->path, "%s", store->path);
     self->log.path = self->path;
     *log = self;
     return 0;
 }
 
-int tri_sqlite_log_open(struct tri_sqlite *store, const char *vfs, bool makes,
-                        struct tri_commit_log **log)
+int tri_sqlite_log_open(struct tri_sqlite *store, const struct tri_store_options *options,
+                        bool makes, struct tri_commit_log **log)
 {
     struct sqlite_log *self = NULL;
-    int error = log_new(store, vfs, &self);
+    int error = log_new(store, options->vfs, &self);
     if (error != 0) {
         return error;
     }
@@ -595,8 +584,8 @@ int tri_sqlite_log_open(struct tri_sqlite *store, const char *vfs, bool makes,
         *log = NULL;
         return 0;
     }
-    if (makes && vfs == NULL) {
-        watch_readers(self);
+    if (makes && options->vfs == NULL) {
+        tri_store_ask_open(options->folder, &self->ask);
     }
     *log = &self->log;
     return 0;
@@ -682,57 +671,55 @@ static int apply_rest(struct tri_sqlite *store, const struct tri_store_options *
                                           store->path, words);
 }
 
-static uint32_t patience_ms(const struct ahead *ahead)
+static uint32_t patience_us(const struct ahead *ahead)
 {
-    return ahead->is_shortage ? TR_COMMIT_LOG_SHORTAGE_MS : TR_COMMIT_LOG_READER_MS;
-}
-
-/*
- * The engine hears of a reader when he opens the log. He may have read an entry that was being
- * written then, which the engine has not applied with those before it: so he opens it again.
- */
-static void ask_again(const struct tri_sqlite *store)
-{
-    char path[TRI_SQLITE_PATH_BYTES + 32];
-    segment_path(store->path, 0, path);
-    int log = open(path, O_RDONLY | O_CLOEXEC);
-    if (log >= 0) {
-        (void)close(log);
-    }
+    return 1000 * (ahead->is_shortage ? TR_COMMIT_LOG_SHORTAGE_MS : TR_COMMIT_LOG_READER_MS);
 }
 
 /* One look later. Without an engine the reader writes the tables. */
 static int look_again(struct tri_sqlite *store, const struct tri_store_options *options,
-                      bool is_held, struct tri_commit_log_mark *mark)
+                      uint32_t wait_us, struct tri_commit_log_mark *mark)
 {
+    bool is_held = false;
+    (void)tri_store_folder_holder(options->folder, &is_held);
+    const struct timespec wait = {.tv_nsec = wait_us * 1000L};
     int error = is_held ? 0 : apply_rest(store, options);
-    (void)poll(NULL, 0, 1);
+    (void)ppoll(NULL, 0, &wait, NULL);
     return error != 0 ? error : tri_commit_log_mark(&store->store, mark);
+}
+
+/*
+ * What the engine has not counted yet it does not write when it is asked: so it is asked again. The
+ * waits add up to each multiple of both intervals.
+ */
+static int wait_for_tables(struct tri_sqlite *store, const struct tri_store_options *options,
+                           struct tri_commit_log_mark *mark, const struct ahead *ahead)
+{
+    struct ahead now = *ahead;
+    uint32_t still_us = 0;
+    int error = 0;
+    while (error == 0 && mark->sequence < ahead->end && still_us < patience_us(&now)) {
+        uint64_t before = mark->sequence;
+        uint32_t wait_us = still_us < SOON_US ? LOOK_SOON_US : LOOK_LATER_US;
+        if (still_us % ASK_AGAIN_US == 0) {
+            tri_store_ask(options->folder);
+        }
+        error = look_again(store, options, wait_us, mark);
+        still_us = mark->sequence == before ? still_us + wait_us : 0;
+        if (error == 0 && still_us > 0 && still_us % SHORTAGE_LOOK_US == 0) {
+            error = look_ahead(store, mark, &now);
+        }
+    }
+    return error;
 }
 
 int tri_sqlite_log_wait(struct tri_sqlite *store, const struct tri_store_options *options)
 {
     struct tri_commit_log_mark mark = {0};
     struct ahead ahead = {.end = 0};
-    struct ahead now = {.end = 0};
     if (options->vfs != NULL || store->is_immutable) {
         return 0;
     }
     int error = find_end(store, &mark, &ahead);
-    now = ahead;
-    uint32_t still_ms = 0;
-    while (error == 0 && mark.sequence < ahead.end && still_ms < patience_ms(&now)) {
-        uint64_t before = mark.sequence;
-        bool is_held = false;
-        (void)tri_store_folder_holder(options->folder, &is_held);
-        error = look_again(store, options, is_held, &mark);
-        still_ms = mark.sequence == before ? still_ms + 1 : 0;
-        if (still_ms % ASK_AGAIN_MS == ASK_AGAIN_MS - 1) {
-            ask_again(store);
-        }
-        if (error == 0 && still_ms % SHORTAGE_LOOK_MS == SHORTAGE_LOOK_MS - 1) {
-            error = look_ahead(store, &mark, &now);
-        }
-    }
-    return error;
+    return error != 0 ? error : wait_for_tables(store, options, &mark, &ahead);
 }

@@ -11,13 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
 
+#include "runtime/journal/store_ask.h"
 #include "runtime/sqlite/sqlite.h"
 #include "runtime/sqlite/sqlite_internal.h"
 #include "tests/unit/runtime/stand.h"
@@ -78,8 +79,10 @@ static void test_a_reader_may_ask_too_early(void **state)
     (void)state;
     struct stand *stand = begin(&patient);
     struct tri_store *store = stand_open(stand);
+    char path[128];
     char text[64] = "";
-    tri_store_close(stand_open_reader(stand)); /* when there is nothing to apply */
+    stand_path(stand, ".", path, sizeof path);
+    tri_store_ask(path); /* when there is nothing to apply */
     assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
     while (text[0] == '\0') { /* the test's own limit of time ends a wait without end */
         stand_ask(stand, "SELECT key_serial FROM actors", text, sizeof text);
@@ -100,20 +103,21 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Reads so many events of a file's openings. */
-static void expect_openings(int watch, int count)
+/* Waits until a reader has asked so often. */
+static void expect_asked(const struct tri_store_ask *ask, int count)
 {
-    char events[4096];
-    while (count > 0) {
-        ssize_t size = read(watch, events, sizeof events);
-        assert_true(size > 0);
-        count -= (int)((size_t)size / sizeof(struct inotify_event));
+    struct pollfd arrival = {.fd = ask->socket, .events = POLLIN};
+    char byte;
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(poll(&arrival, 1, -1), 1);
+        assert_int_equal(recv(ask->socket, &byte, sizeof byte, 0), 0);
     }
 }
 
 /*
  * An entry may be read before the engine counts it among those that wait: it is not applied with
- * what the reader's first opening of the log has asked for. So he asks again and again.
+ * what the reader has first asked for. So he asks again and again; here the engine hears him only
+ * when its socket has its name again.
  */
 static void test_a_reader_asks_until_he_sees_all(void **state)
 {
@@ -128,17 +132,23 @@ static void test_a_reader_asks_until_he_sees_all(void **state)
     assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
     assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
     assert_int_equal(sqlite3_exec(database, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-    stand_path(stand, "troupe.db-log0", path, sizeof path);
-    int watch = inotify_init1(IN_CLOEXEC);
-    assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+    char socket_path[128];
+    char away_path[128];
+    struct tri_store_ask ask;
+    stand_path(stand, TRI_STORE_ASK_NAME, socket_path, sizeof socket_path);
+    stand_path(stand, "away", away_path, sizeof away_path);
+    assert_int_equal(rename(socket_path, away_path), 0);
+    stand_path(stand, ".", path, sizeof path);
+    tri_store_ask_open(path, &ask);
     uint64_t begun_ms = now_ms();
     assert_int_equal(pthread_create(&thread, NULL, open_reader, stand), 0);
-    expect_openings(watch, 30);
+    expect_asked(&ask, 30);
     assert_true(now_ms() - begun_ms < 2000);
     assert_int_equal(sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    tri_store_ask_close(&ask);
+    assert_int_equal(rename(away_path, socket_path), 0);
     assert_int_equal(pthread_join(thread, &reader), 0);
     assert_int_equal(((struct tri_store *)reader)->last_number, 1);
-    (void)close(watch);
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
     tri_store_close(reader);
     tri_store_close(store);
