@@ -76,21 +76,19 @@ static int read_version(void *store, uint16_t id, char name[TRI_RECORD_WORDS_BYT
 {
     struct tri_sqlite *self = store;
     sqlite3_stmt *statement = NULL;
-    int code =
-        sqlite3_prepare_v2(self->database, "SELECT name, version FROM record_schemas WHERE id = ?1",
-                           -1, &statement, NULL);
-    if (code != SQLITE_OK) {
-        return tri_sqlite_error(self, code, "preparing a statement");
+    int error = tri_sqlite_statement(self, TRI_SQL_READ_RECORD_SCHEMA, &statement);
+    if (error != 0) {
+        return error;
     }
     (void)sqlite3_bind_int(statement, 1, id);
-    code = sqlite3_step(statement);
-    int error = tri_sqlite_error(self, code, "reading the records' versions");
+    int code = sqlite3_step(statement);
+    error = tri_sqlite_error(self, code, "reading the records' versions");
     if (error == 0 && code == SQLITE_ROW) {
         const char *found = (const char *)sqlite3_column_text(statement, 0);
         (void)snprintf(name, TRI_RECORD_WORDS_BYTES, "%s", found != NULL ? found : "nobody");
         *version = (uint64_t)sqlite3_column_int64(statement, 1);
     }
-    (void)sqlite3_finalize(statement);
+    (void)sqlite3_reset(statement);
     return error;
 }
 

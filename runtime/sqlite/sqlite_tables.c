@@ -162,6 +162,9 @@ static const char *const statements[TRI_SQL_COUNT] = {
                              " ORDER BY kind, key_group, key_serial, number",
     [TRI_SQL_COUNT_LATER_TABLES] = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'"
                                    " AND name IN ('graphs', 'crashes')",
+    [TRI_SQL_READ_RECORD_SCHEMA] = "SELECT name, version FROM record_schemas WHERE id = ?1",
+    [TRI_SQL_HAS_VIEW] = "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ?1"
+                         " AND sql = ?2",
 };
 
 int tri_sqlite_statement(struct tri_sqlite *self, enum tri_sql sql, sqlite3_stmt **statement)

@@ -48,18 +48,17 @@ static const struct tri_view_dialect dialect = {
 static int is_made(struct tri_sqlite *self, const char *name, const char *sql, bool *made)
 {
     sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(self->database,
-                                  "SELECT 1 FROM sqlite_schema WHERE type = 'view'"
-                                  " AND name = ?1 AND sql = ?2",
-                                  -1, &statement, NULL);
-    if (code == SQLITE_OK) {
-        (void)sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-        (void)sqlite3_bind_text(statement, 2, sql, -1, SQLITE_STATIC);
-        code = sqlite3_step(statement);
+    int error = tri_sqlite_statement(self, TRI_SQL_HAS_VIEW, &statement);
+    if (error != 0) {
+        return error;
     }
+    (void)sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(statement, 2, sql, -1, SQLITE_STATIC);
+    int code = sqlite3_step(statement);
     *made = code == SQLITE_ROW;
-    int error = tri_sqlite_error(self, code, "looking for a view");
-    (void)sqlite3_finalize(statement);
+    error = tri_sqlite_error(self, code, "looking for a view");
+    (void)sqlite3_clear_bindings(statement); /* the texts are the caller's */
+    (void)sqlite3_reset(statement);
     return error;
 }
 
