@@ -371,13 +371,7 @@ static int watch(int events, int descriptor)
 
 static int open_endpoint(struct tr_live *live, char *explain)
 {
-    char words[TRI_PREFLIGHT_WORDS_BYTES];
-    int error = tri_preflight_check(TRI_PREFLIGHT_CLIENT_NEEDS, words);
-    if (error != 0) {
-        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine's socket needs %s", words);
-        return error;
-    }
-    error = tri_endpoint_open(live->folder, &live->endpoint);
+    int error = tri_endpoint_open(live->folder, &live->endpoint);
     if (error != 0) {
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the socket %.300s/%s cannot be opened: %s",
                  live->folder, TR_ENDPOINT_NAME, strerror(errno));
