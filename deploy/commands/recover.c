@@ -79,7 +79,7 @@ static enum tr_exit_status read_labels(struct tri_recover *recover)
 static enum tr_exit_status read_before(struct tri_recover *recover)
 {
     const struct tr_execution *row = &recover->found.execution.row;
-    int error = tr_graphs_get(recover->browse.place.folder, row->graph, &recover->before);
+    int error = tr_graphs_read(recover->browse.reader, row->graph, &recover->before);
     if (error != 0) {
         char whose[TR_EXECUTION_NAME_BYTES + 8];
         char words[TRI_STORE_EXPLAIN_BYTES];

@@ -69,10 +69,10 @@ static int read_slots(struct result *result, struct tr_reader *reader)
     return tr_reader_rows(reader, &query, take_slots, result);
 }
 
-static int read_graph(struct result *result)
+static int read_graph(struct result *result, struct tr_reader *reader)
 {
     const struct tr_execution *row = &result->copy.row;
-    int error = tr_graphs_get(result->folder, row->graph, &result->graph);
+    int error = tr_graphs_read(reader, row->graph, &result->graph);
     if (error != 0) {
         return error;
     }
@@ -96,7 +96,7 @@ static int read_result(struct result *result, struct tr_reader *given, uint64_t 
     if (error == 0 && result->copy.row.phase == TR_EXECUTION_SUCCEEDED) {
         error = read_slots(result, reader);
         if (error == 0) {
-            error = read_graph(result);
+            error = read_graph(result, reader);
         }
     } else if (error == 0) {
         const struct tr_target target = {.element = TR_ELEMENT_NONE};

@@ -351,7 +351,7 @@ int tr_node_tree_open(struct tr_reader *reader, const char *folder,
     *tree = (struct tr_node_tree){.graph = NULL};
     tr_arena_init(&tree->arena);
     tr_decided_init(&tree->decided, folder);
-    tree->graph_error = tr_graphs_get(folder, execution->graph, &tree->graph);
+    tree->graph_error = tr_graphs_read(reader, execution->graph, &tree->graph);
     if (tree->graph_error == 0) {
         tree->graph_error = tr_route_init(&tree->route, tree->graph, execution->workflow);
         if (tree->graph_error != 0) {

@@ -49,7 +49,7 @@ static void read_plan(struct explaining *explaining)
     const struct tr_schedule_row *row = explaining->row;
     explaining->plan = (struct tr_schedule){.is_set = false};
     explaining->graph = NULL;
-    if (tr_graphs_get(explaining->browse->place.folder, row->graph, &explaining->graph) == 0) {
+    if (tr_graphs_read(explaining->browse->reader, row->graph, &explaining->graph) == 0) {
         uint32_t plan = tr_graph_find_plan(explaining->graph, row->plan);
         if (plan != TR_GRAPH_NONE) {
             explaining->plan = explaining->graph->plans[plan].schedule;

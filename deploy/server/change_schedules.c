@@ -87,8 +87,9 @@ static struct tr_text take_part(struct tr_text *rest)
     return part;
 }
 
-static int find_row(struct tr_live *live, struct tr_text address, struct search *search,
-                    struct tr_text *plan, char *explain)
+/* Looks a schedule up; `graph` has its plan, and becomes the caller's. */
+static int find_plan(struct tr_live *live, struct tr_text address, struct search *search,
+                     struct tr_text *plan, struct tr_graph **graph, char *explain)
 {
     struct tr_reader *reader;
     struct tr_text rest = address;
@@ -106,9 +107,13 @@ static int find_row(struct tr_live *live, struct tr_text address, struct search 
     int error = tr_live_read(live, explain, &reader);
     if (error == 0) {
         error = tr_reader_rows(reader, &query, take_row, search);
+        if (error == 0) {
+            struct tr_bytes hash = {.data = search->hash, .size = sizeof search->hash};
+            error = search->is_found ? tr_graphs_read(reader, hash, graph) : TR_NOT_FOUND;
+        }
         tr_live_read_end(live);
     }
-    return error == 0 && !search->is_found ? TR_NOT_FOUND : error;
+    return error;
 }
 
 /* The graph is taken over. */
@@ -147,11 +152,7 @@ int tr_live_trigger_schedule(struct tr_live *live, const struct tr_trigger_sched
     struct tr_graph *graph = NULL;
     struct tr_text plan;
     *outcome = (struct tr_launch_outcome){.is_new = false};
-    int error = find_row(live, trigger->address, &search, &plan, explain);
-    if (error == 0) {
-        struct tr_bytes hash = {.data = search.hash, .size = sizeof search.hash};
-        error = tr_graphs_get(live->folder, hash, &graph);
-    }
+    int error = find_plan(live, trigger->address, &search, &plan, &graph, explain);
     if (error == 0) {
         error = launch(live, graph, plan, trigger->cause, outcome);
     }

@@ -22,14 +22,13 @@ static int read_graph(struct tr_live *live, uint64_t execution, struct tr_execut
         return error;
     }
     error = tr_executions_get(reader, execution, copy);
+    if (error == 0) {
+        error = tr_graphs_read(reader, copy->row.graph, graph);
+        if (error != 0) {
+            tr_executions_row_fini(copy);
+        }
+    }
     tr_live_read_end(live);
-    if (error != 0) {
-        return error;
-    }
-    error = tr_graphs_get(live->folder, copy->row.graph, graph);
-    if (error != 0) {
-        tr_executions_row_fini(copy);
-    }
     return error;
 }
 
