@@ -172,7 +172,6 @@ static int begin_log(struct tri_keeper *keeper, char *reason, bool *was_here)
 static int take_over(struct tri_keeper *keeper, bool was_here)
 {
     size_t killed = 0;
-    tri_keeper_cgroup_kill_remains(keeper->folder, keeper->file.store);
     /* In another boot or process namespace the pids in the log may belong to other processes. */
     if (was_here) {
         int error = tri_orphans_kill_remains(&keeper->children.orphans, &keeper->table,
@@ -191,6 +190,19 @@ static int take_over(struct tri_keeper *keeper, bool was_here)
                             keeper->table.live.count, killed);
     }
     return tri_keeper_end_unfinished(keeper, was_here);
+}
+
+/*
+ * Kills what the last keeper's group has left, and goes into one of our own. That may make another
+ * process of this one, so what belongs to a process comes later.
+ */
+static void take_group(struct tri_keeper *keeper)
+{
+    tri_keeper_cgroup_kill_remains(keeper->folder, keeper->file.store);
+    if (keeper->options.is_detached) {
+        tri_keeper_cgroup_enter(&keeper->cgroup, keeper->folder, keeper->file.store,
+                                keeper->starter);
+    }
 }
 
 /*
@@ -215,15 +227,12 @@ static int set_up(struct tri_keeper *keeper, char *reason)
         error = begin_log(keeper, reason, &was_here);
     }
     if (error == 0) {
+        take_group(keeper);
         error = tri_children_init(&keeper->children, &keeper->table, keeper->file.store);
     }
     if (error == 0) {
-        error = take_over(keeper, was_here);
-    }
-    if (error == 0 && keeper->options.is_detached) {
-        tri_keeper_cgroup_enter(&keeper->cgroup, keeper->folder, keeper->file.store,
-                                keeper->starter);
         keeper->children.bounds.group = keeper->cgroup.group;
+        error = take_over(keeper, was_here);
     }
     if (error == 0) {
         tri_keeper_memory_init(&keeper->children.memory, NULL, NULL);
@@ -260,8 +269,8 @@ static void fini(struct tri_keeper *keeper)
     }
     if (keeper->children.table != NULL) {
         tri_children_fini(&keeper->children);
-        tri_keeper_cgroup_leave(&keeper->cgroup, keeper->folder);
     }
+    tri_keeper_cgroup_leave(&keeper->cgroup, keeper->folder);
     tri_keeper_file_close(&keeper->file);
     if (keeper->table.buckets != NULL) {
         tri_key_table_fini(&keeper->table);

@@ -1,10 +1,14 @@
 /*
  * Making, entering and ending a cgroup (v2).
  *
- * The steps of enter are mkdir, write the record, write "0" to cgroup.procs. The record comes
- * before the move: a keeper that is killed in between leaves an empty cgroup with a record, which
- * the next one removes. The other order could leave processes in a cgroup without a record. The
- * record is not synced, since a cgroup does not survive a restart of the machine.
+ * The steps of enter are mkdir, write the record, go in. The record comes before: a keeper that is
+ * killed in between leaves an empty cgroup with a record, which the next one removes. The other
+ * order could leave processes in a cgroup without a record. The record is not synced, since a
+ * cgroup does not survive a restart of the machine.
+ *
+ * A process that moves into a cgroup waits for a grace period of the kernel, some 10 ms, in which
+ * nothing can be started. One that is born there does not. So the keeper goes on as a child of its
+ * own that is: it has no threads yet, its locks belong to open files, and nobody knows its pid.
  *
  * No failure is an error. Without permission to make a cgroup, which is usual for a plain user, the
  * marks in environments (keeper_orphans.c) identify leftovers, and memory is not bounded.
@@ -14,10 +18,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/sched.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/cgroup/cgroup.h"
@@ -116,10 +123,29 @@ void tri_keeper_cgroup_kill_remains(int folder, uint64_t store)
     forget(folder, path);
 }
 
-static bool enter_group(int group)
+static bool move_to(int group)
 {
     /* "0" stands for the process that writes. */
     return tri_cgroup_write(group, "cgroup.procs", "0");
+}
+
+/*
+ * Goes on as a new process in the group. The C library knows nothing of the child that the system
+ * call makes, and believes it has its parent's number: so that one only forks. Before Linux 5.7,
+ * and where it is forbidden, the process moves.
+ */
+static bool enter_group(int group)
+{
+    struct clone_args birth = {
+        .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (unsigned)group};
+    long child = syscall(SYS_clone3, &birth, sizeof birth);
+    if (child < 0) {
+        return move_to(group);
+    }
+    if (child > 0 || fork() > 0) {
+        _exit(0);
+    }
+    return true;
 }
 
 /*
@@ -144,7 +170,7 @@ static bool divide(int cgroup)
     return is_divided;
 }
 
-/* Children are born in the group of their parent, so the move comes before the first launch. */
+/* Children are born in the group of their parent, so this comes before the first launch. */
 static bool move_in(struct tri_keeper_cgroup *own, const struct tri_cgroup_place *place,
                     const char *path, int cgroup)
 {
@@ -225,7 +251,7 @@ void tri_keeper_cgroup_leave(struct tri_keeper_cgroup *own, int folder)
     /* Out of the cgroup first: rmdir fails while the keeper itself is in it. */
     int before = tri_cgroup_open(own->origin);
     if (before >= 0) {
-        (void)enter_group(before);
+        (void)move_to(before);
         close(before);
     }
     forget(folder, own->path);
