@@ -14,6 +14,7 @@ import unittest
 from armada import (LONG_S, NARROW, QUEUE, SIZE, STATUS_MAX, SUBMIT_MAX, ArmadaTest, slow,
                     submits_more, until)
 from armada_client import item
+from program import IS_SANITIZED
 
 
 class ArrayTest(ArmadaTest):
@@ -67,7 +68,8 @@ class ArrayTest(ArmadaTest):
                              arrays * (size // SUBMIT_MAX + 1 + submits_more()))
         for method, figures in calls.items():
             self.assertLessEqual(figures["per_second_max"], 2 * per_second, method)
-        self.assertLessEqual(counters["streams_peak"], arrays)
+        if not IS_SANITIZED:  # so slow that streams end by time, and the next overlaps at the server
+            self.assertLessEqual(counters["streams_peak"], arrays)
         engine.signal(signal.SIGTERM)
         self.assertEqual(engine.end()[0], 0)
 

@@ -161,7 +161,9 @@ class DamageTest(States):
         self.double.control("reset")
         engine = self.resume()
         self.double.wait(streams_open=1)
-        self.double.control("jobs/end", how="lease_returned")  # news for all: Armada runs them anew
+        # News for all that stay so: the jobs, but for that of the first element, wait for a node.
+        self.double.control("settings", slots=1)
+        self.double.control("jobs/end", how="lease_returned")
         lost = {element for element in range(self.size)
                 if DAMAGES[element % len(DAMAGES)] in LOSSES}
         until(lambda: self.lost() == lost, LIMIT_S)
@@ -169,6 +171,7 @@ class DamageTest(States):
         [(words,)] = self.query("SELECT message FROM attempts WHERE code = 'PluginStateLost' "
                                 f"AND element = {renamed}")
         self.assertIn("it names the plugin 'process'", words)
+        self.double.control("settings", slots=0)
         self.double.control("hold", is_held=False)
         self.finish(engine)
         self.assertNotIn("SubmitJobs", self.calls())
