@@ -8,7 +8,6 @@
 #include "deploy/door/door.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -19,6 +18,7 @@
 #include "deploy/door/address.h"
 #include "deploy/door/connection.h"
 #include "runtime/env/clock.h"
+#include "runtime/env/thread.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
@@ -229,22 +229,6 @@ static void *run(void *self)
     return NULL;
 }
 
-/* Starts the thread with all signals blocked: the program's other threads handle them. */
-static int start_thread(struct tr_door *door)
-{
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int number = pthread_create(&door->thread, NULL, run, door);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (number != 0) {
-        return TR_SYSTEM;
-    }
-    (void)pthread_setname_np(door->thread, "troupe-door");
-    return 0;
-}
-
 /* --------------------------------------------------------------- opening, closing */
 
 static int listen_at(struct tr_door *door, const char *text, char *words)
@@ -357,7 +341,7 @@ int tr_door_open(const struct tr_door_options *options, char *words, struct tr_d
     int error = open_parts(made, options, words);
     (void)pthread_mutex_lock(&made->lock);
     if (error == 0) {
-        error = start_thread(made);
+        error = tri_thread_start("troupe-door", run, made, &made->thread);
     }
     if (error == 0) {
         *door = made;

@@ -11,9 +11,9 @@
 #include "runtime/http/http.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "runtime/env/clock.h"
+#include "runtime/env/thread.h"
 #include "runtime/http/http_transfer.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
@@ -184,21 +184,6 @@ static void *run(void *self)
     return NULL;
 }
 
-/* Starts the thread with all signals blocked: the program's other threads handle them. */
-static int start_thread(struct tri_http *http)
-{
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int number = pthread_create(&http->thread, NULL, run, http);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (number == 0) {
-        (void)pthread_setname_np(http->thread, "troupe-http");
-    }
-    return number == 0 ? 0 : TR_SYSTEM;
-}
-
 /* Pushes a task. If the list was not empty, the push that found it empty has sent a wakeup. */
 static void push_task(struct tri_http *http, struct tri_http_task *task)
 {
@@ -264,7 +249,7 @@ int tri_http_start(const struct tri_http_options *options, struct tri_http **htt
                                      on_found, made, &made->secrets);
     }
     if (error == 0) {
-        error = start_thread(made);
+        error = tri_thread_start("troupe-http", run, made, &made->thread);
     }
     if (error != 0) {
         tri_http_secrets_free(made->secrets);

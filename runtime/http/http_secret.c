@@ -12,11 +12,11 @@
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/env/thread.h"
 #include "runtime/memory.h"
 #include "runtime/secret/secret.h"
 #include "runtime/secret/secret_limits.h"
@@ -251,21 +251,6 @@ static struct asker *asker_of(struct tri_http_secrets *secrets, const struct tr_
     return &secrets->askers[(mixed >> 32) % THREADS];
 }
 
-/* Starts a thread with all signals blocked: the program's other threads handle them. */
-static int start_thread(struct asker *asker)
-{
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int number = pthread_create(&asker->thread, NULL, asker_main, asker);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (number == 0) {
-        (void)pthread_setname_np(asker->thread, "troupe-secret");
-    }
-    return number == 0 ? 0 : TR_SYSTEM;
-}
-
 static int start(struct asker *asker)
 {
     struct tri_http_secrets *all = asker->all;
@@ -274,7 +259,7 @@ static int start(struct asker *asker)
         return error;
     }
     tri_secrets_set_cache_ms(asker->known, TR_HTTP_SECRET_CACHED_MS);
-    error = start_thread(asker);
+    error = tri_thread_start("troupe-secret", asker_main, asker, &asker->thread);
     asker->is_started = error == 0;
     if (error != 0) {
         tri_secrets_free(asker->known);
