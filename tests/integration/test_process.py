@@ -541,6 +541,7 @@ workflows:
                       self.troupe("explain", "it")[0])
         told = "main.m: parallelism lets 8 run at once, but the engine has 1 job slot (--jobs)\n"
         guest = self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", "guest")
+        guest.wait_for("guest begins")  # at the engine of the first one
         self.write("go", "")
         for process in (running, guest):
             status, _, stderr = process.end()
