@@ -196,8 +196,9 @@ int tri_postgres_views_check(struct tri_postgres *self,
     bool made = false;
     int error = 0;
     for (size_t i = 0; error == 0 && views != NULL && i < views->index_count; i++) {
-        error = define_index(self, &views->indexes[i], sql, text, &made);
-        if (error == 0 && !made) {
+        bool is_kept = tri_index_has_record(&self->records, &views->indexes[i]);
+        error = is_kept ? define_index(self, &views->indexes[i], sql, text, &made) : 0;
+        if (error == 0 && is_kept && !made) {
             missing(target, text);
         }
     }

@@ -95,7 +95,8 @@ int tri_sqlite_views_upgrade(struct tri_sqlite *self)
     const struct tr_views *views = self->views;
     int error = 0;
     for (size_t i = 0; error == 0 && views != NULL && i < views->index_count; i++) {
-        error = make_index(self, &views->indexes[i]);
+        bool is_kept = tri_index_has_record(&self->records, &views->indexes[i]);
+        error = is_kept ? make_index(self, &views->indexes[i]) : 0;
     }
     for (size_t i = 0; error == 0 && views != NULL && i < views->view_count; i++) {
         bool is_kept = tri_view_has_records(&self->records, &views->views[i]);
