@@ -355,6 +355,45 @@ static int handle_kept(struct tr_context *context, struct tr_schedules_state *st
 /* How many fields of an entity are its id. */
 #define ID_FIELDS 5
 
+/* What may be kept beside an entity, and what its row is unpacked into. */
+union kept_row {
+    struct tr_entity entity;
+    struct tr_entity_name name;
+    struct tr_entity_project project;
+};
+
+static const struct tr_schema *const kept_records[] = {&tr_entity_schema, &tr_entity_name_schema,
+                                                       &tr_entity_project_schema};
+
+static int keep_row(struct tr_context *context, uint64_t id, struct tr_bytes packed)
+{
+    union kept_row row;
+    for (size_t i = 0; i < TR_COUNT_OF(kept_records); i++) {
+        const struct tr_schema *schema = kept_records[i];
+        if (schema->id == id) {
+            int error = schema->unpack(packed, schema->version, &row);
+            return error != 0 ? error : tr_record(context, schema, &row);
+        }
+    }
+    return TR_MALFORMED;
+}
+
+/* Pairs of a record's number and a row. */
+static int keep_rows(struct tr_context *context, struct tr_bytes rows)
+{
+    struct tr_cursor cursor = tr_cursor_of(rows);
+    uint32_t count = rows.size == 0 ? 0 : tr_read_array(&cursor);
+    for (uint32_t i = 0; i + 1 < count; i += 2) {
+        uint64_t id = tr_read_u64(&cursor);
+        struct tr_bytes packed = tr_read_bytes(&cursor);
+        int error = cursor.error != 0 ? cursor.error : keep_row(context, id, packed);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return cursor.error;
+}
+
 /* Whether one is there already, and what it holds, the program has looked up. */
 static int handle_entity(struct tr_context *context, const struct tr_message *message)
 {
@@ -362,14 +401,19 @@ static int handle_entity(struct tr_context *context, const struct tr_message *me
     struct tr_entity entity;
     struct tr_entity_kept kept = {.error = 0};
     int error = tr_message_read(message, entity_keep, &keep);
-    if (error == 0) {
+    if (error == 0 && keep.entity.size > 0) {
         error = tr_entity_unpack(keep.entity, tr_entity_schema.version, &entity);
     }
     if (error != 0) {
         return error;
     }
-    error = keep.is_forgotten ? tr_record_delete(context, &tr_entity_schema, &entity, ID_FIELDS)
-                              : tr_record(context, &tr_entity_schema, &entity);
+    if (keep.entity.size > 0) {
+        error = keep.is_forgotten ? tr_record_delete(context, &tr_entity_schema, &entity, ID_FIELDS)
+                                  : tr_record(context, &tr_entity_schema, &entity);
+    }
+    if (error == 0) {
+        error = keep_rows(context, keep.rows);
+    }
     return error != 0 ? error : tr_reply(context, message, &tr_entity_kept_schema, &kept);
 }
 

@@ -82,7 +82,7 @@ struct tr_view {
     size_t part_count;
 };
 
-#define TR_INDEX_FIELDS_MAX 4
+#define TR_INDEX_FIELDS_MAX 5
 
 /* An index of a record's table, so that rows are found by these fields. */
 struct tr_record_index {

@@ -1,6 +1,7 @@
 /*
- * Entities of Flyte's packages that `troupe apply` keeps: tasks, workflows and launch plans, each a
- * row under its id, which never changes. What refers to one by its id finds it here.
+ * Entities of Flyte's that `troupe apply` keeps, and clients of Flyte's register: tasks, workflows
+ * and launch plans, each a row under its id, which never changes. What refers to one by its id
+ * finds it here. Beside them stand what people say of a name, and projects.
  *
  *     the program        schedules
  *     entity_keep    ->
@@ -34,7 +35,9 @@ const char *tr_entity_kind_word(uint8_t kind);
  * A row for each. `message` is a TaskTemplate, a WorkflowTemplate or a LaunchPlan of Flyte's, with
  * complete ids and maps in the order of their keys. `code` is the name of its package's code in the
  * store, or empty; the three behind it are variables of its tasks, which say where flytekit and the
- * modules are. `applied_ms` is when it was applied.
+ * modules are. `applied_ms` is when it was applied. `description` is a DescriptionEntity, or empty.
+ * Of the launch plans of one name one at most `is_active`, which a change of that has
+ * `updated_ms`.
  */
 #define TR_ENTITY_FIELDS(FIELD, ARRAY)  \
     FIELD(text, project, 1, TR_ROW_KEY) \
@@ -47,18 +50,43 @@ const char *tr_entity_kind_word(uint8_t kind);
     FIELD(text, path, 1, 0)             \
     FIELD(text, python_path, 1, 0)      \
     FIELD(text, warm, 1, 0)             \
-    FIELD(u64, applied_ms, 1, 0)
+    FIELD(u64, applied_ms, 1, 0)        \
+    FIELD(bytes, description, 1, 0)     \
+    FIELD(bool, is_active, 1, 0)        \
+    FIELD(u64, updated_ms, 1, 0)
 
-/* Keeps a packed entity as a row, or forgets the row of its id. Asked. */
+/* What people say of all versions of a name: `state` is a NamedEntityState of Flyte's. */
+#define TR_ENTITY_NAME_FIELDS(FIELD, ARRAY) \
+    FIELD(text, project, 1, TR_ROW_KEY)     \
+    FIELD(text, domain, 1, TR_ROW_KEY)      \
+    FIELD(u8, kind, 1, TR_ROW_KEY)          \
+    FIELD(text, name, 1, TR_ROW_KEY)        \
+    FIELD(text, description, 1, 0)          \
+    FIELD(u8, state, 1, 0)                  \
+    FIELD(u64, updated_ms, 1, 0)
+
+/* A project that was registered: `message` is a Project of Flyte's, without its domains. */
+#define TR_ENTITY_PROJECT_FIELDS(FIELD, ARRAY) \
+    FIELD(text, id, 1, TR_ROW_KEY)             \
+    FIELD(bytes, message, 1, 0)                \
+    FIELD(u64, created_ms, 1, 0)
+
+/*
+ * Keeps packed rows, or forgets that of the entity's id. `rows` is a list of numbers of records,
+ * each with a row behind it, which are kept as well, all or none. Asked.
+ */
 #define TR_ENTITY_KEEP_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, entity, 1, 0)              \
-    FIELD(bool, is_forgotten, 1, 0)
+    FIELD(bool, is_forgotten, 1, 0)         \
+    FIELD(bytes, rows, 1, 0)
 #define TR_ENTITY_KEPT_FIELDS(FIELD, ARRAY) FIELD(i64, error, 1, 0)
 
 #define TR_ENTITY_SCHEMAS(S)                                               \
     S(entity_keep, 458, TR_MESSAGE, 1, TR_DURABLE, TR_ENTITY_KEEP_FIELDS)  \
     S(entity_kept, 459, TR_MESSAGE, 1, TR_PRIORITY, TR_ENTITY_KEPT_FIELDS) \
-    S(entity, 27, TR_RECORD, 1, 0, TR_ENTITY_FIELDS)
+    S(entity, 27, TR_RECORD, 1, 0, TR_ENTITY_FIELDS)                       \
+    S(entity_name, 28, TR_RECORD, 1, 0, TR_ENTITY_NAME_FIELDS)             \
+    S(entity_project, 29, TR_RECORD, 1, 0, TR_ENTITY_PROJECT_FIELDS)
 
 TR_ENTITY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -3,6 +3,8 @@
  */
 #include "schemas/engine/history_views.h"
 
+#include "schemas/engine/entity.h"
+
 #include "schemas/engine/state_refresh.h"
 
 static const char *failure_word(uint8_t failure)
@@ -273,7 +275,8 @@ static const struct tr_view views[] = {
 
 /*
  * What `list` asks for, whether a name is taken, and what has ended lately. Launched executions are
- * found by their parent, and those without one are the newest that nobody has launched.
+ * found by their parent, and those without one are the newest that nobody has launched. Entities of
+ * Flyte's are listed by when they came, of a name or of all, or those that are active.
  */
 static const struct tr_record_index indexes[] = {
     {&tr_execution_schema, {"project", "domain", "name"}},
@@ -286,6 +289,9 @@ static const struct tr_record_index indexes[] = {
     {&tr_execution_label_schema, {"key", "value", "created_ms"}},
     {&tr_execution_label_schema, {"key", "value", "is_launched", "created_ms"}},
     {&tr_notification_row_schema, {"status"}},
+    {&tr_entity_schema, {"project", "domain", "kind", "applied_ms"}},
+    {&tr_entity_schema, {"project", "domain", "kind", "name", "applied_ms"}},
+    {&tr_entity_schema, {"project", "domain", "kind", "is_active", "name"}},
 };
 
 /* Rows of what begins and soon ends. That of an execution has its phase in an index. */
