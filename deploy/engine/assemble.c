@@ -382,6 +382,9 @@ static int open_endpoint(struct tr_live *live, char *explain)
         return TR_SYSTEM;
     }
     error = watch(live->events, live->signals);
+    if (error == 0) {
+        error = watch(live->events, tr_live_calls_descriptor(live->calls));
+    }
     if (error == 0 && live->clock >= 0) {
         error = watch(live->events, live->clock);
     }
@@ -474,7 +477,10 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     tr_arena_init(&live->tables);
     tr_dormant_init(&live->dormant);
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
-    int error = open_all(live, options, explain);
+    int error = tr_live_calls_new(&live->calls);
+    if (error == 0) {
+        error = open_all(live, options, explain);
+    }
     if (error != 0) {
         if (explain[0] == '\0') {
             snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine cannot start: %s",
@@ -506,6 +512,7 @@ static void close_all(struct tr_live *live)
     if (live->signals >= 0) {
         tr_signals_close(live->signals);
     }
+    tr_live_calls_free(live->calls);
     tr_detached_fini(&live->detached);
     tr_dormant_fini(&live->dormant);
     tr_free(live->launchers);
@@ -631,6 +638,9 @@ int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules)
 int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)
 {
     int error = tr_host_poll(live->host, live->events, timeout_ms);
+    if (error == 0) {
+        tr_live_calls_run(live->calls, live);
+    }
     if (error == 0 && live->clock >= 0 && tr_clock_was_set(live->clock)) {
         error = wake_schedules(live);
     }

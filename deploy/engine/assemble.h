@@ -10,8 +10,10 @@
 #define TR_DEPLOY_ENGINE_ASSEMBLE_H
 
 #include <limits.h>
+#include <stdatomic.h>
 
 #include "actors/engine.h"
+#include "deploy/engine/calls.h"
 #include "deploy/engine/detached.h"
 #include "deploy/engine/dormant.h"
 #include "deploy/retention/leftovers.h"
@@ -60,10 +62,12 @@ struct tr_live {
     const char *command;
     const struct tr_settings_file *settings; /* NULL: none */
     char folder[PATH_MAX];
-    struct tr_reader *reader;  /* tr_live_read; NULL: none yet */
-    int signals;               /* deploy/common/signals.h */
-    int events;                /* readable when there is a signal or a request */
-    struct tr_dormant dormant; /* executions that an earlier engine had left */
+    struct tr_reader *reader;    /* tr_live_read; NULL: none yet */
+    struct tr_live_calls *calls; /* of other threads */
+    atomic_uint_fast64_t kept;   /* how often entities of Flyte's were kept or forgotten */
+    int signals;                 /* deploy/common/signals.h */
+    int events;                  /* readable when there is a signal or a request */
+    struct tr_dormant dormant;   /* executions that an earlier engine had left */
     bool lets_sleep;
     struct tr_detached detached;
     bool hands_over;        /* at its end, what is detached */

@@ -179,6 +179,7 @@ static int tell(struct keeping *keeping, struct tr_ref schedules, const struct t
     }
     error = error != 0 ? error : kept;
     if (error == 0) {
+        atomic_fetch_add(&keeping->live->kept, 1);
         keeping->applied(keeping->self, entity->name,
                          is_forgotten ? TR_SCHEDULE_DELETED : TR_SCHEDULE_CREATED, entity->kind);
     }
