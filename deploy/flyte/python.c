@@ -72,11 +72,13 @@ struct asking {
 
 /* ------------------------------------------------------------------ what is asked */
 
+/* What is passed on from the engine this process has, too. */
 static struct tr_text variable_of(const struct tr_task *task, const char *name)
 {
     const struct tr_settings *settings = &task->settings;
     for (uint32_t i = 0; i < settings->environment_count; i++) {
-        if (tr_text_equal(settings->environment[i].name, tr_text_of(name))) {
+        if (tr_text_equal(settings->environment[i].name, tr_text_of(name)) &&
+            !settings->environment[i].is_passed_on) {
             return settings->environment[i].value;
         }
     }
