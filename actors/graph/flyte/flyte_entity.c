@@ -2,9 +2,10 @@
  * Entities out of the files of a package.
  *
  * SDKs leave project, domain and version of ids open, for whoever registers the package to fill in,
- * and write the same task more than once. Maps of protobuf's have no order. So each message is gone
- * through once by its descriptors: ids are completed, entries of maps sorted by their keys. What is
- * packed again then is equal where the entities are.
+ * and write the same task more than once. Maps of protobuf's have no order, and neither have the
+ * nodes that a node comes behind: flytekit writes them as they lie in a set. So each message is
+ * gone through once by its descriptors: ids are completed, these two put in order. What is packed
+ * again then is equal where the entities are.
  */
 #include "actors/graph/flyte/flyte_applied.h"
 
@@ -74,6 +75,18 @@ static void complete_field(ProtobufCMessage *message, const ProtobufCFieldDescri
     }
 }
 
+static int by_text(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static void sort_upstream(Flyteidl__Core__Node *node)
+{
+    if (node->n_upstream_node_ids > 1) {
+        qsort((void *)node->upstream_node_ids, node->n_upstream_node_ids, sizeof(char *), by_text);
+    }
+}
+
 /* The depth was bounded when the message was unpacked. */
 static void complete(ProtobufCMessage *message, const struct filling *filling)
 {
@@ -82,6 +95,9 @@ static void complete(ProtobufCMessage *message, const struct filling *filling)
         fill(&id->project, filling->project);
         fill(&id->domain, filling->domain);
         fill(&id->version, filling->version);
+    }
+    if (filling != NULL && message->descriptor == &flyteidl__core__node__descriptor) {
+        sort_upstream((Flyteidl__Core__Node *)message);
     }
     for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
@@ -138,6 +154,8 @@ static struct tri_flyte_entity entity_of(enum tr_entity_kind kind, ProtobufCMess
         entity.message = workflow == NULL ? NULL : &workflow->base;
         entity.id = workflow == NULL ? NULL : workflow->id;
     } else {
+        /* What a server says of it is not its own. */
+        ((Flyteidl__Admin__LaunchPlan *)message)->closure = NULL;
         entity.message = message;
         entity.id = ((Flyteidl__Admin__LaunchPlan *)message)->id;
     }
