@@ -155,7 +155,7 @@ int tr_code_unpack(struct tr_bytes archive, const char *store, struct tr_report 
     if (error == 0) {
         error = join(folder, above, tr_text_of(name));
     }
-    snprintf(place, PATH_MAX, "{{.codeFolder}}/%s", name);
+    snprintf(place, PATH_MAX, TR_CODE_PLACE "/%s", name);
     /* What is asked for now is young again to who removes what no graph names. */
     if (error != 0 || utimensat(AT_FDCWD, folder, NULL, 0) == 0) {
         return error;

@@ -9,6 +9,9 @@
 
 #include "actors/graph/document/report.h"
 
+/* The folder with all code, as variables of tasks name it. */
+#define TR_CODE_PLACE "{{.codeFolder}}"
+
 /*
  * Unpacks an archive below a store's TR_STORE_CODE, unless it was before, into a folder that is
  * named by the archive's SHA-256. `place` is how a task's variables name it, on whichever machine

@@ -27,7 +27,7 @@ struct loading {
     const char *path;
     const struct tr_package_options *options;
     struct tr_report *report;
-    struct tr_arena arena;
+    struct tr_arena *arena;
     struct tri_vector files; /* struct tr_flyte_file */
     struct tr_bytes code;    /* the archive with the code of a fast package */
     struct tr_flyte_files literals;
@@ -102,17 +102,17 @@ static int add_file(void *self, struct tr_text name, bool is_program, struct tr_
     if (!is_code && !ends_with(name, ".pb")) {
         return 0;
     }
-    struct tr_bytes copy = tr_arena_bytes(&loading->arena, bytes);
+    struct tr_bytes copy = tr_arena_bytes(loading->arena, bytes);
     if (is_code) {
         loading->code = copy;
-        return loading->arena.error;
+        return loading->arena->error;
     }
-    struct tr_flyte_file *file = tri_vector_add(&loading->arena, &loading->files, sizeof *file);
+    struct tr_flyte_file *file = tri_vector_add(loading->arena, &loading->files, sizeof *file);
     if (file != NULL) {
-        *file = (struct tr_flyte_file){.name = tr_arena_text(&loading->arena, last_part(name)),
+        *file = (struct tr_flyte_file){.name = tr_arena_text(loading->arena, last_part(name)),
                                        .bytes = copy};
     }
-    return loading->arena.error;
+    return loading->arena->error;
 }
 
 static int read_one(struct loading *loading, const char *path)
@@ -138,8 +138,7 @@ static int read_folder(struct loading *loading)
     int error = folder == NULL ? refuse_file(loading, loading->path, TR_SYSTEM) : 0;
     const struct dirent *entry = folder == NULL ? NULL : readdir(folder);
     for (; error == 0 && entry != NULL; entry = readdir(folder)) {
-        struct tr_text path =
-            tr_arena_print(&loading->arena, "%s/%s", loading->path, entry->d_name);
+        struct tr_text path = tr_arena_print(loading->arena, "%s/%s", loading->path, entry->d_name);
         if (path.size > 0 && ends_with(path, ".pb")) {
             error = read_one(loading, path.data);
         }
@@ -147,7 +146,7 @@ static int read_folder(struct loading *loading)
     if (folder != NULL) {
         closedir(folder);
     }
-    return error != 0 ? error : loading->arena.error;
+    return error != 0 ? error : loading->arena->error;
 }
 
 static int by_name(const void *left, const void *right)
@@ -189,8 +188,8 @@ static int open_literal(void *self, struct tr_report *report, struct tr_text uri
     if (!tri_path_is_local(uri)) {
         return refuse_literal(report, uri, "it lies elsewhere\nkeep it on this machine");
     }
-    const char *path = tr_arena_print(&loading->arena, "%.*s", TRI_TEXT(tri_path_local(uri))).data;
-    int error = loading->arena.error != 0 ? loading->arena.error : tr_file_map(path, file);
+    const char *path = tr_arena_print(loading->arena, "%.*s", TRI_TEXT(tri_path_local(uri))).data;
+    int error = loading->arena->error != 0 ? loading->arena->error : tr_file_map(path, file);
     if (error == TR_NOT_FOUND) {
         return refuse_literal(report, uri, "there is no such file\ncheck its name");
     }
@@ -220,12 +219,12 @@ static struct tr_text digest_of(struct loading *loading)
     tr_digest(loading->code, digest);
     tr_buffer_add(&digests, digest, sizeof digest);
     tr_digest(tr_buffer_bytes(&digests), digest);
-    loading->arena.error = loading->arena.error != 0 ? loading->arena.error : digests.error;
+    loading->arena->error = loading->arena->error != 0 ? loading->arena->error : digests.error;
     tr_buffer_fini(&digests);
     for (size_t i = 0; i < sizeof digest; i++) {
         snprintf(text + 2 * i, 3, "%02x", digest[i]);
     }
-    return tr_arena_text(&loading->arena, tr_text_of(text));
+    return tr_arena_text(loading->arena, tr_text_of(text));
 }
 
 static struct tr_text given(const char *value, const char *otherwise)
@@ -256,7 +255,7 @@ static struct tr_text join_lists(struct loading *loading, struct tr_text first, 
     if (first.size == 0) {
         return tr_text_of("");
     }
-    return tr_arena_print(&loading->arena, "%.*s%s%s", TRI_TEXT(first), has_second ? ":" : "",
+    return tr_arena_print(loading->arena, "%.*s%s%s", TRI_TEXT(first), has_second ? ":" : "",
                           has_second ? second : "");
 }
 
@@ -267,13 +266,13 @@ static int path_beside(struct loading *loading, const char *python, struct tr_te
     const char *slash = strrchr(python, '/');
     const char *folder =
         slash == NULL ? ""
-                      : tr_arena_print(&loading->arena, "%.*s", (int)(slash - python), python).data;
+                      : tr_arena_print(loading->arena, "%.*s", (int)(slash - python), python).data;
     if (folder == NULL || tr_file_absolute(slash == python ? "/" : folder, absolute) != 0) {
-        return loading->arena.error != 0 ? TR_MEMORY : TR_SYSTEM;
+        return loading->arena->error != 0 ? TR_MEMORY : TR_SYSTEM;
     }
     *path =
-        join_lists(loading, tr_arena_text(&loading->arena, tr_text_of(absolute)), getenv("PATH"));
-    return loading->arena.error;
+        join_lists(loading, tr_arena_text(loading->arena, tr_text_of(absolute)), getenv("PATH"));
+    return loading->arena->error;
 }
 
 /* By the images that tasks were packaged for, as the settings say. */
@@ -281,8 +280,8 @@ static int find_by_image(struct loading *loading)
 {
     const struct tr_package_options *options = loading->options;
     struct tr_flyte_path *paths =
-        tr_arena_array(&loading->arena, options->python_count, sizeof *paths);
-    int error = loading->arena.error;
+        tr_arena_array(loading->arena, options->python_count, sizeof *paths);
+    int error = loading->arena->error;
     for (size_t i = 0; error == 0 && i < options->python_count; i++) {
         paths[i].images = options->pythons[i].images;
         error = path_beside(loading, options->pythons[i].python, &paths[i].path);
@@ -313,7 +312,7 @@ static int find_programs(struct loading *loading)
     }
     int error = find_by_image(loading);
     if (error == 0 && environment != NULL && environment[0] != '\0') {
-        struct tr_text python = tr_arena_print(&loading->arena, "%s/bin/python", environment);
+        struct tr_text python = tr_arena_print(loading->arena, "%s/bin/python", environment);
         error = python.data == NULL ? TR_MEMORY
                                     : path_beside(loading, python.data, &loading->package.path);
     }
@@ -346,6 +345,8 @@ static int find_code(struct loading *loading)
         error = stat(options->code, &status) != 0 || !S_ISDIR(status.st_mode)
                     ? refuse(loading, "--code names no folder\nname the one with the modules")
                     : tr_file_absolute(options->code, folder);
+    } else if (options->unpacked != NULL) {
+        (void)snprintf(folder, sizeof folder, TR_CODE_PLACE "/%s", options->unpacked);
     } else if (loading->code.size > 0 && options->store != NULL) {
         error = tr_code_unpack(loading->code, options->store, loading->report, folder);
         if (error == TR_SYSTEM || error == TR_LIMIT) {
@@ -356,12 +357,13 @@ static int find_code(struct loading *loading)
         return error;
     }
     if (options->code == NULL) {
-        loading->package.code = last_part(tr_arena_text(&loading->arena, tr_text_of(folder)));
+        loading->package.code = last_part(tr_arena_text(loading->arena, tr_text_of(folder)));
     }
-    loading->package.has_code = options->code != NULL || loading->code.size > 0;
+    loading->package.has_code =
+        options->code != NULL || options->unpacked != NULL || loading->code.size > 0;
     loading->package.python_path = join_lists(
-        loading, tr_arena_text(&loading->arena, tr_text_of(folder)), getenv("PYTHONPATH"));
-    return loading->arena.error;
+        loading, tr_arena_text(loading->arena, tr_text_of(folder)), getenv("PYTHONPATH"));
+    return loading->arena->error;
 }
 
 /* ------------------------------------------------------------------ what tasks ask for */
@@ -396,6 +398,25 @@ static void note_resources(const struct loading *loading, const struct tr_graph 
 
 /* ------------------------------------------------------------------ the whole way */
 
+int tr_package_place(const struct tr_package_options *options, struct tr_bytes code,
+                     struct tr_arena *arena, struct tr_report *report,
+                     struct tr_flyte_package *package)
+{
+    struct loading loading = {
+        .options = options, .report = report, .arena = arena, .code = code, .package = *package};
+    int error = check_store(&loading);
+    if (error == 0) {
+        error = find_programs(&loading);
+    }
+    if (error == 0) {
+        error = find_code(&loading);
+    }
+    if (error == 0) {
+        *package = loading.package;
+    }
+    return error;
+}
+
 static int compile(struct loading *loading, struct tr_graph **graph)
 {
     char folder[PATH_MAX];
@@ -422,8 +443,9 @@ static int compile(struct loading *loading, struct tr_graph **graph)
 int tr_package_compile(const char *path, const struct tr_package_options *options,
                        struct tr_report *report, struct tr_graph **graph)
 {
-    struct loading loading = {.path = path, .options = options, .report = report};
-    tr_arena_init(&loading.arena);
+    struct tr_arena arena;
+    struct loading loading = {.path = path, .options = options, .report = report, .arena = &arena};
+    tr_arena_init(&arena);
     (void)tri_report_source(report, tr_text_of(path));
     loading.literals = (struct tr_flyte_files){.open = open_literal,
                                                .close = close_literal,
@@ -431,37 +453,31 @@ int tr_package_compile(const char *path, const struct tr_package_options *option
                                                .left_bytes = TR_FILE_BYTES_MAX};
     int error = read_files(&loading);
     if (error == 0) {
-        error = check_store(&loading);
-    }
-    if (error == 0) {
         name_package(&loading);
-        error = find_programs(&loading);
+        error = tr_package_place(options, loading.code, &arena, report, &loading.package);
     }
     if (error == 0) {
-        error = find_code(&loading);
-    }
-    if (error == 0) {
-        error = loading.arena.error != 0 ? loading.arena.error : compile(&loading, graph);
+        error = arena.error != 0 ? arena.error : compile(&loading, graph);
     }
     tr_report_finish(report);
-    tr_arena_fini(&loading.arena);
+    tr_arena_fini(&arena);
     return error;
 }
 
 int tr_package_closure(const char *path, const struct tr_package_options *options,
                        struct tr_text name, struct tr_report *report, struct tr_buffer *closure)
 {
-    struct loading loading = {.path = path, .options = options, .report = report};
-    tr_arena_init(&loading.arena);
+    struct tr_arena arena;
+    struct loading loading = {.path = path, .options = options, .report = report, .arena = &arena};
+    tr_arena_init(&arena);
     (void)tri_report_source(report, tr_text_of(path));
     int error = read_files(&loading);
     if (error == 0) {
         name_package(&loading);
-        error = loading.arena.error != 0
-                    ? loading.arena.error
-                    : tr_flyte_closure(&loading.package, name, report, closure);
+        error = arena.error != 0 ? arena.error
+                                 : tr_flyte_closure(&loading.package, name, report, closure);
     }
     tr_report_finish(report);
-    tr_arena_fini(&loading.arena);
+    tr_arena_fini(&arena);
     return error;
 }

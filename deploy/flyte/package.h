@@ -8,6 +8,7 @@
 
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/document/report.h"
+#include "actors/graph/flyte/flyte.h"
 #include "schemas/engine/entity.h"
 
 /* A Python for the tasks that were packaged for images of a shell's pattern. */
@@ -24,8 +25,9 @@ struct tr_package_options {
     const char *python;
     const struct tr_package_python *pythons; /* the first one that suits */
     size_t python_count;
-    const char *code; /* a folder with the modules of the tasks; NULL: a fast package's own */
-    bool is_cold;     /* its tasks are not forked from warm workers */
+    const char *code;     /* a folder with the modules of the tasks; NULL: a fast package's own */
+    const char *unpacked; /* the name of code that the store has unpacked, which it is; or NULL */
+    bool is_cold;         /* its tasks are not forked from warm workers */
     /*
      * The store whose tasks will run it: code is unpacked there, and flytekit has to be found.
      * NULL: the package is only looked at.
@@ -47,6 +49,15 @@ bool tr_package_is(const char *path);
  */
 TR_MUST_USE int tr_package_compile(const char *path, const struct tr_package_options *options,
                                    struct tr_report *report, struct tr_graph **graph);
+
+/*
+ * Fills in what the tasks of a package find on this machine, by its options: their programs, and
+ * their modules, of an archive that is unpacked if the store has not done so before (`size` 0:
+ * there is none). What is wrong is in the report: TR_INVALID. TR_MEMORY, TR_SYSTEM.
+ */
+TR_MUST_USE int tr_package_place(const struct tr_package_options *options, struct tr_bytes code,
+                                 struct tr_arena *arena, struct tr_report *report,
+                                 struct tr_flyte_package *package);
 
 /*
  * Appends one of its workflows as Flyte's compiler leaves it (tr_flyte_closure). TR_NOT_FOUND: the
