@@ -60,19 +60,18 @@ static int ask(struct apply *apply, const struct tr_schema *schema, const void *
     return error;
 }
 
-static void print_address(const struct apply *apply, struct tr_text plan,
+static void print_address(struct tr_text project, struct tr_text domain, struct tr_text plan,
                           char address[TR_SCHEDULE_ADDRESS_BYTES + 1])
 {
-    snprintf(address, TR_SCHEDULE_ADDRESS_BYTES + 1, "%.*s/%.*s/%.*s",
-             (int)apply->graph->project.size, apply->graph->project.data,
-             (int)apply->graph->domain.size, apply->graph->domain.data, (int)plan.size, plan.data);
+    snprintf(address, TR_SCHEDULE_ADDRESS_BYTES + 1, "%.*s/%.*s/%.*s", TRI_TEXT(project),
+             TRI_TEXT(domain), TRI_TEXT(plan));
 }
 
 static int set_plan(struct apply *apply, uint32_t position)
 {
     char address[TR_SCHEDULE_ADDRESS_BYTES + 1];
     struct tr_text plan = apply->graph->plans[position].name;
-    print_address(apply, plan, address);
+    print_address(apply->graph->project, apply->graph->domain, plan, address);
     struct tr_schedule_set set = {
         .address = tr_text_of(address),
         .graph = {.data = apply->graph->hash, .size = TR_GRAPH_HASH_BYTES},
@@ -83,10 +82,11 @@ static int set_plan(struct apply *apply, uint32_t position)
     return ask(apply, &tr_schedule_set_schema, &set, plan);
 }
 
-static int drop_plan(struct apply *apply, struct tr_text plan)
+static int drop_plan(struct apply *apply, struct tr_text project, struct tr_text domain,
+                     struct tr_text plan)
 {
     char address[TR_SCHEDULE_ADDRESS_BYTES + 1];
-    print_address(apply, plan, address);
+    print_address(project, domain, plan, address);
     struct tr_schedule_drop drop = {.address = tr_text_of(address)};
     int error = ask(apply, &tr_schedule_drop_schema, &drop, plan);
     return error == TR_NOT_FOUND ? 0 : error; /* somebody else was quicker */
@@ -152,7 +152,9 @@ static int apply_all(struct apply *apply)
     }
     const struct tr_text *registered = apply->registered.items;
     for (uint32_t i = 0; error == 0 && i < apply->registered.count; i++) {
-        error = is_to_go(apply, registered[i]) ? drop_plan(apply, registered[i]) : 0;
+        error = is_to_go(apply, registered[i])
+                    ? drop_plan(apply, graph->project, graph->domain, registered[i])
+                    : 0;
     }
     return error;
 }
@@ -194,6 +196,29 @@ int tr_live_apply(struct tr_live *live, struct tr_graph *graph, struct tr_bytes 
         error = apply_all(&apply);
         tr_arena_fini(&apply.arena);
         tr_graph_registry_drop(&live->engine->registry, number);
+    }
+    if (error != 0 && explain[0] == '\0') {
+        snprintf(explain, TR_APPLY_EXPLAIN_BYTES, "%s", tr_error_text(error));
+    }
+    return error;
+}
+
+static void hear_nothing(void *self, struct tr_text plan, uint8_t change, uint8_t kind)
+{
+    (void)self;
+    (void)plan;
+    (void)change;
+    (void)kind;
+}
+
+int tr_live_drop_plan(struct tr_live *live, struct tr_text project, struct tr_text domain,
+                      struct tr_text plan, char *explain)
+{
+    struct apply apply = {.live = live, .applied = hear_nothing, .explain = explain};
+    explain[0] = '\0';
+    int error = tr_live_schedules(live, &apply.schedules);
+    if (error == 0) {
+        error = drop_plan(&apply, project, domain, plan);
     }
     if (error != 0 && explain[0] == '\0') {
         snprintf(explain, TR_APPLY_EXPLAIN_BYTES, "%s", tr_error_text(error));

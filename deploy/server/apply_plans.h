@@ -27,4 +27,11 @@ TR_MUST_USE int tr_live_apply(struct tr_live *live, struct tr_graph *graph,
                               struct tr_bytes entities, bool deletes, tr_plan_applied *applied,
                               void *self, char *explain);
 
+/*
+ * Forgets the schedule of a plan, if it has one; what it has started goes on. Returns when that is
+ * committed. Errors with words in `explain`.
+ */
+TR_MUST_USE int tr_live_drop_plan(struct tr_live *live, struct tr_text project,
+                                  struct tr_text domain, struct tr_text plan, char *explain);
+
 #endif
