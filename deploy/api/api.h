@@ -22,6 +22,7 @@ struct tr_api_options {
     const struct tr_api_method *methods; /* NULL: tr_api_methods; they outlive it */
     size_t method_count;
     enum tr_api_role everybody; /* what clients may do that have no token: there are no others */
+    struct tr_api_services services; /* they outlive it */
 };
 
 /* Opens the port, with a thread of its own. Errors, with words, as tr_door_open. */

@@ -117,6 +117,21 @@ struct tr_api *tr_api_call_api(const struct tr_api_call *call)
     return call->api;
 }
 
+const struct tr_api_services *tr_api_call_services(const struct tr_api_call *call)
+{
+    return &call->api->services;
+}
+
+struct tr_text tr_api_call_authority(const struct tr_api_call *call)
+{
+    return tr_door_exchange_request(call->exchange)->authority;
+}
+
+bool tr_api_call_is_secure(const struct tr_api_call *call)
+{
+    return tr_door_exchange_request(call->exchange)->is_secure;
+}
+
 void *tr_api_call_state(const struct tr_api_call *call)
 {
     return call->state;

@@ -24,6 +24,14 @@
 
 struct tr_api;
 struct tr_api_call;
+struct tr_registrar;
+struct tr_api_uploads;
+
+/* What services reach of the engine. */
+struct tr_api_services {
+    struct tr_registrar *registrar;       /* entities (deploy/entities/); NULL: none are served */
+    const struct tr_api_uploads *uploads; /* upload.h; NULL: nothing is taken */
+};
 
 /* What a client may do; each may do what stands before it, too. */
 enum tr_api_role {
@@ -59,6 +67,12 @@ struct tr_api_call *tr_api_call_find(struct tr_api *api, uint64_t number);
 TR_MUST_USE int tr_api_post(struct tr_api *api, void (*run)(void *argument), void *argument);
 
 struct tr_api *tr_api_call_api(const struct tr_api_call *call);
+
+const struct tr_api_services *tr_api_call_services(const struct tr_api_call *call);
+
+/* By which host and port the client came, and whether by TLS. */
+struct tr_text tr_api_call_authority(const struct tr_api_call *call);
+bool tr_api_call_is_secure(const struct tr_api_call *call);
 
 /* What a handler keeps with it; NULL at first. */
 void *tr_api_call_state(const struct tr_api_call *call);

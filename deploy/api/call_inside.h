@@ -15,6 +15,7 @@ struct tr_api {
     const struct tr_api_method *methods;
     size_t method_count;
     uint8_t everybody; /* enum tr_api_role */
+    struct tr_api_services services;
     uint64_t message_bytes_max;
     uint64_t collected_bytes; /* of requests that are coming */
 };
@@ -49,10 +50,14 @@ struct tr_api_call {
 
 extern const struct tri_call_form tri_grpc_form;
 extern const struct tri_call_form tri_rest_form;
+extern const struct tri_call_form tri_upload_form;
 
 /* Finds out what is called and makes a call of it, or answers at once. */
 void tri_grpc_begin(struct tr_api *api, struct tr_door_exchange *exchange);
 void tri_rest_begin(struct tr_api *api, struct tr_door_exchange *exchange);
+
+/* Whether a request puts something where uploads go; if so, it is begun, or refused. */
+TR_MUST_USE bool tri_upload_begin(struct tr_api *api, struct tr_door_exchange *exchange);
 
 /* Answers without a call. */
 void tri_grpc_refuse(struct tr_door_exchange *exchange, enum tr_api_code code, const char *words);

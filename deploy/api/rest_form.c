@@ -220,6 +220,9 @@ void tri_rest_begin(struct tr_api *api, struct tr_door_exchange *exchange)
     if (is_read(request->method) && is_page(exchange, request->path)) {
         return;
     }
+    if (tri_upload_begin(api, exchange)) {
+        return;
+    }
     const struct tr_api_method *method =
         find(api, request->method, request->path, &template, &has_path);
     if (method == NULL) {
