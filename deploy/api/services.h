@@ -18,4 +18,37 @@ void tr_api_user_info(struct tr_api_call *call, const void *request);
 void tr_api_check_health(struct tr_api_call *call, const void *request);
 void tr_api_watch_health(struct tr_api_call *call, const void *request);
 
+/* deploy/entities/: registering, reading and listing entities, and what stands beside them. */
+#define TR_API_ENTITY_CALLS(C)   \
+    C(create_task)               \
+    C(get_task)                  \
+    C(list_tasks)                \
+    C(list_task_ids)             \
+    C(create_workflow)           \
+    C(get_workflow)              \
+    C(list_workflows)            \
+    C(list_workflow_ids)         \
+    C(create_launch_plan)        \
+    C(get_launch_plan)           \
+    C(list_launch_plans)         \
+    C(list_launch_plan_ids)      \
+    C(get_active_launch_plan)    \
+    C(list_active_launch_plans)  \
+    C(update_launch_plan)        \
+    C(list_named_entities)       \
+    C(get_named_entity)          \
+    C(update_named_entity)       \
+    C(get_description_entity)    \
+    C(list_description_entities) \
+    C(list_projects)             \
+    C(get_project)               \
+    C(register_project)          \
+    C(update_project)            \
+    C(get_domains)               \
+    C(create_upload_location)
+
+#define TRI_API_ENTITY_CALL(name) void tr_api_##name(struct tr_api_call *call, const void *request);
+TR_API_ENTITY_CALLS(TRI_API_ENTITY_CALL)
+#undef TRI_API_ENTITY_CALL
+
 #endif

@@ -89,6 +89,7 @@ static const struct {
     {TR_STORE_FETCHED, takes_all, false, false},
     {TR_STORE_CHECKPOINTS, takes_all, true, false},
     {TR_STORE_CODE, takes_whole, true, true},
+    {TR_STORE_UPLOADS, takes_whole, true, true},
     {"attempts", takes_logs, false, false},
     {"graphs", takes_all, false, true},
     {BLOBS, takes_whole, true, true},

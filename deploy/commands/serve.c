@@ -37,14 +37,14 @@ static enum tr_exit_status serve(const struct tr_invocation *invocation, struct 
                                  const struct tr_serve_http *http)
 {
     struct tr_service_log *log;
-    struct tr_api *api;
+    struct tr_serve_port port;
     int error = tr_service_log_new(invocation, live, &log);
     if (error != 0) {
         return tr_command_failed(invocation->command, "the history cannot be watched: %s",
                                  tr_error_text(error));
     }
     note_begin(log, live);
-    enum tr_exit_status status = tr_serve_http_open(invocation, http, log, &api);
+    enum tr_exit_status status = tr_serve_http_open(invocation, http, live, log, &port);
     if (status != TR_EXIT_DONE) {
         tr_service_log_free(log);
         return status;
@@ -52,7 +52,7 @@ static enum tr_exit_status serve(const struct tr_invocation *invocation, struct 
     tr_notify("READY=1");
     status = tr_follow_local_service(invocation, live, log);
     tr_notify("STOPPING=1");
-    tr_api_close(api);
+    tr_serve_http_close(&port);
     tr_service_log_last(log);
     tr_service_log_free(log);
     return status;

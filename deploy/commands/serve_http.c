@@ -3,6 +3,7 @@
  */
 #include "deploy/commands/serve_http.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -144,19 +145,38 @@ static void tell(struct tr_service_log *log, const struct tr_api *api, bool has_
 }
 
 enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
-                                       const struct tr_serve_http *http, struct tr_service_log *log,
-                                       struct tr_api **api)
+                                       const struct tr_serve_http *http, struct tr_live *live,
+                                       struct tr_service_log *log, struct tr_serve_port *port)
 {
     char words[TR_DOOR_WORDS_BYTES] = "";
-    *api = NULL;
-    if (http->options.address_count == 0) {
+    struct tr_api_options options = http->options;
+    *port = (struct tr_serve_port){.api = NULL};
+    if (options.address_count == 0) {
         return TR_EXIT_DONE;
     }
-    int error = tr_api_open(&http->options, words, api);
+    int error = tr_registrar_open(live, &port->registrar);
+    if (error == TR_SYSTEM) {
+        (void)snprintf(words, sizeof words, "%s", strerror(errno));
+    }
+    if (error == 0) {
+        options.services.registrar = port->registrar;
+        options.services.uploads = tr_registrar_uploads(port->registrar);
+        error = tr_api_open(&options, words, &port->api);
+    }
     if (error != 0) {
+        tr_serve_http_close(port);
         return tr_command_failed(invocation->command, "Flyte's clients cannot be answered: %s",
                                  words[0] != '\0' ? words : tr_error_text(error));
     }
-    tell(log, *api, http->options.certificate != NULL);
+    tell(log, port->api, options.certificate != NULL);
     return TR_EXIT_DONE;
+}
+
+/* The registrar answers through the API, and is asked by it. */
+void tr_serve_http_close(struct tr_serve_port *port)
+{
+    tr_registrar_stop(port->registrar);
+    tr_api_close(port->api);
+    tr_registrar_free(port->registrar);
+    *port = (struct tr_serve_port){.api = NULL};
 }

@@ -6,6 +6,7 @@
 
 #include "deploy/api/api.h"
 #include "deploy/cli/command.h"
+#include "deploy/entities/registrar.h"
 #include "deploy/follow/service_log.h"
 #include "deploy/settings/settings.h"
 
@@ -33,12 +34,19 @@ enum tr_exit_status tr_serve_http_read(const struct tr_invocation *invocation,
                                        struct tr_serve_http *http);
 void tr_serve_http_fini(struct tr_serve_http *http);
 
+/* The port, and what answers there; all NULL without an address. */
+struct tr_serve_port {
+    struct tr_api *api;
+    struct tr_registrar *registrar;
+};
+
 /*
- * Opens the port and tells where it is and what clients write to find it; NULL without an address.
- * What is wrong is said on stderr.
+ * Opens the port and tells where it is and what clients write to find it. What is wrong is said on
+ * stderr; there is nothing to be closed then.
  */
 enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
-                                       const struct tr_serve_http *http, struct tr_service_log *log,
-                                       struct tr_api **api);
+                                       const struct tr_serve_http *http, struct tr_live *live,
+                                       struct tr_service_log *log, struct tr_serve_port *port);
+void tr_serve_http_close(struct tr_serve_port *port);
 
 #endif

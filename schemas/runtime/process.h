@@ -54,6 +54,9 @@
 /* Another: the code of packages, by its content. */
 #define TR_STORE_CODE "code"
 
+/* What clients of Flyte's API have uploaded. */
+#define TR_STORE_UPLOADS "uploads"
+
 /*
  * The version of this conversation, and the oldest one that this program still speaks. The first in
  * which a keeper knows leases is named.

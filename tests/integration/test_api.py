@@ -413,13 +413,13 @@ class ApiTest(ServedTest):
 import sys
 from flytekit.clients.raw import RawSynchronousFlyteClient
 from flytekit.configuration import AuthType, PlatformConfig
-from flyteidl.admin import project_pb2, version_pb2
+from flyteidl.admin import matchable_resource_pb2, version_pb2
 for kind in (AuthType.PKCE, AuthType.EXTERNAL_PROCESS):
     client = RawSynchronousFlyteClient(PlatformConfig(
         endpoint=sys.argv[1], insecure=True, auth_mode=kind, command=["echo", "token"]))
     print(client._stub.GetVersion(version_pb2.GetVersionRequest()).control_plane_version.Version)
     try:
-        client.list_projects(project_pb2.ProjectListRequest())
+        client.list_matchable_attributes(matchable_resource_pb2.ListMatchableAttributesRequest())
     except Exception as error:
         print(type(error).__name__, "UNIMPLEMENTED" in str(error))
 """)

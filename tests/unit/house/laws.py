@@ -155,6 +155,10 @@ INCLUDES = {
     "deploy/door": [*PUBLIC_RUNTIME, "schemas/codec/", "runtime/env/", "deploy/door/"],
     "deploy/api": [*FOR_DEPLOY, "flyteidl/", "runtime/env/buffer.h", "runtime/env/library.h",
                    "deploy/api/", "deploy/door/door.h", "deploy/common/"],
+    "deploy/entities": [*FOR_DEPLOY, "flyteidl/", "runtime/env/env.h", "runtime/journal/",
+                        "deploy/entities/", "deploy/api/", "deploy/common/", "deploy/engine/",
+                        "deploy/flyte/", "deploy/history/", "deploy/inputs/", "deploy/server/",
+                        "deploy/settings/"],
     "deploy/history": [*FOR_DEPLOY, "plugins/builtin/registry.h", "runtime/blob/",
                        "runtime/journal/", "runtime/store_open.h", "runtime/process/shared.h", "deploy/history/",
                        "deploy/common/", "deploy/inputs/relocate.h"],
@@ -210,7 +214,8 @@ INCLUDES = {
                         "runtime/keeper/keeper.h", "runtime/keeper/keeper_end.h",
                         "runtime/store_blobs.h", "runtime/store_care.h",
                         "runtime/store_open.h", "runtime/store_place.h", "deploy/commands/",
-                        "deploy/follow/", "deploy/cli/", "deploy/api/api.h", *ENGINE_ROOMS],
+                        "deploy/follow/", "deploy/cli/", "deploy/api/api.h",
+                        "deploy/entities/registrar.h", *ENGINE_ROOMS],
     "examples": [*PUBLIC_RUNTIME, "schemas/", "plugins/sdk/plugin.h", "plugins/sdk/webapi.h",
                  "examples/"],
     "tests": ["schemas/", "runtime/", "actors/", "plugins/", "deploy/", "examples/", "tests/"],
@@ -221,7 +226,8 @@ HTTP_FILES = ["runtime/http/http.c", "runtime/http/http_transfer.*", "runtime/ht
               "runtime/http/http_library.*", "tests/*"]
 SQLITE_FILES = ["runtime/sqlite/*", "tests/*"]
 POSTGRES_FILES = ["runtime/postgres/*", "tests/*"]
-PROTOBUF_FILES = ["actors/graph/flyte/*", "actors/graph/import/*", "deploy/api/*", "tests/*"]
+PROTOBUF_FILES = ["actors/graph/flyte/*", "actors/graph/import/*", "deploy/api/*",
+                  "deploy/entities/*", "tests/*"]
 
 # What a ban forbids: words that are called, words at all, or headers.
 CALL, WORD, HEADER = "call", "word", "header"

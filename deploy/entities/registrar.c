@@ -1,0 +1,305 @@
+/*
+ * The registrar's thread and the jobs on their way to it and back. A job has a copy of its request,
+ * since the call may go while it waits; what comes back finds the call by its number, if it is
+ * still there.
+ */
+#include "deploy/entities/registrar.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "actors/graph/flyte/flyte_message.h"
+#include "deploy/entities/entity_calls.h"
+#include "deploy/entities/registrar_inside.h"
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+
+/* ------------------------------------------------------------------ jobs */
+
+static void free_job(struct tri_job *job)
+{
+    tr_arena_fini(&job->arena);
+    tr_free(job);
+}
+
+void *tri_job_new(struct tri_job *job, const ProtobufCMessageDescriptor *descriptor)
+{
+    void *message = tr_flyte_message_new(&job->arena, descriptor);
+    if (message == NULL) {
+        tri_job_fail_error(job, job->arena.error, "");
+    }
+    return message;
+}
+
+void *tri_job_unpack(struct tri_job *job, const ProtobufCMessageDescriptor *descriptor,
+                     struct tr_bytes bytes)
+{
+    void *message =
+        tr_flyte_message_unpack(&job->arena, descriptor, bytes, TR_API_MESSAGE_BYTES_MAX);
+    if (message == NULL && job->arena.error != 0) {
+        tri_job_fail_error(job, job->arena.error, "");
+    } else if (message == NULL) {
+        tri_job_fail(job, TR_API_DATA_LOSS, "what is kept of it is damaged: it is no %s",
+                     descriptor->name);
+    }
+    return message;
+}
+
+char *tri_job_string(struct tri_job *job, struct tr_text text)
+{
+    struct tr_text copy = tr_arena_print(&job->arena, "%.*s", TRI_TEXT(text));
+    if (job->arena.error != 0) {
+        tri_job_fail_error(job, job->arena.error, "");
+        return NULL;
+    }
+    return (char *)(uintptr_t)copy.data;
+}
+
+void tri_job_answer(struct tri_job *job, const ProtobufCMessage *response)
+{
+    job->code = TR_API_OK;
+    job->response = response;
+}
+
+void tri_job_fail(struct tri_job *job, enum tr_api_code code, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(job->words, sizeof job->words, format, values);
+    va_end(values);
+    job->code = code;
+    job->response = NULL;
+}
+
+void tri_job_fail_error(struct tri_job *job, int error, const char *words)
+{
+    enum tr_api_code code = error == TR_LIMIT           ? TR_API_RESOURCE_EXHAUSTED
+                            : error == TR_STORE_DAMAGED ? TR_API_DATA_LOSS
+                            : error == TR_INVALID       ? TR_API_INVALID_ARGUMENT
+                                                        : TR_API_UNAVAILABLE;
+    tri_job_fail(job, code, "%s", words[0] != '\0' ? words : tr_error_text(error));
+}
+
+/* On the door's thread. */
+static void give_back(void *argument)
+{
+    struct tri_job *job = argument;
+    struct tr_api_call *call = tr_api_call_find(job->api, job->call);
+    if (call != NULL && job->response != NULL) {
+        tr_api_answer(call, job->response);
+    } else if (call != NULL) {
+        tr_api_fail(call, job->code, "%s", job->words);
+    }
+    free_job(job);
+}
+
+static struct tri_job *new_job(struct tr_api_call *call, const ProtobufCMessage *request,
+                               tri_work *work)
+{
+    struct tri_job *job = tr_alloc_zero(1, sizeof *job);
+    struct tr_buffer bytes;
+    if (job == NULL) {
+        return NULL;
+    }
+    tr_arena_init(&job->arena);
+    job->registrar = tr_api_call_services(call)->registrar;
+    job->api = tr_api_call_api(call);
+    job->call = tr_api_call_number(call);
+    job->work = work;
+    job->code = TR_API_INTERNAL;
+    job->authority = tr_arena_text(&job->arena, tr_api_call_authority(call));
+    job->is_secure = tr_api_call_is_secure(call);
+    tr_buffer_init(&bytes, 0);
+    tr_flyte_message_pack(request, &bytes);
+    job->request = bytes.error != 0
+                       ? NULL
+                       : tr_flyte_message_unpack(&job->arena, request->descriptor,
+                                                 tr_buffer_bytes(&bytes), TR_API_MESSAGE_BYTES_MAX);
+    tr_buffer_fini(&bytes);
+    if (job->request == NULL) {
+        free_job(job);
+        return NULL;
+    }
+    return job;
+}
+
+/* Whether it is taken. */
+static bool add(struct tr_registrar *registrar, struct tri_job *job, bool *is_stopping)
+{
+    pthread_mutex_lock(&registrar->mutex);
+    *is_stopping = registrar->is_stopping;
+    bool is_taken = !registrar->is_stopping && registrar->waiting < TR_REGISTRAR_JOBS_MAX;
+    if (is_taken && registrar->last != NULL) {
+        registrar->last->next = job;
+    } else if (is_taken) {
+        registrar->first = job;
+    }
+    if (is_taken) {
+        registrar->last = job;
+        registrar->waiting++;
+        (void)eventfd_write(registrar->event, 1);
+    }
+    pthread_mutex_unlock(&registrar->mutex);
+    return is_taken;
+}
+
+static void submit(struct tr_api_call *call, const void *request, tri_work *work)
+{
+    struct tr_registrar *registrar = tr_api_call_services(call)->registrar;
+    bool is_stopping = false;
+    if (registrar == NULL) {
+        tr_api_fail(call, TR_API_UNIMPLEMENTED, "entities are not served here");
+        return;
+    }
+    struct tri_job *job = new_job(call, request, work);
+    if (job == NULL) {
+        tr_api_fail(call, TR_API_RESOURCE_EXHAUSTED, "there is no memory for the request");
+        return;
+    }
+    if (!add(registrar, job, &is_stopping)) {
+        free_job(job);
+        if (is_stopping) {
+            tr_api_fail(call, TR_API_UNAVAILABLE, "the engine leaves");
+        } else {
+            tr_api_fail(call, TR_API_RESOURCE_EXHAUSTED,
+                        "%u requests wait already (TR_REGISTRAR_JOBS_MAX); try again later",
+                        TR_REGISTRAR_JOBS_MAX);
+        }
+    }
+}
+
+/* The handlers of the table of RPCs (deploy/api/methods.c). */
+#define TRI_HANDLE(name)                                              \
+    void tr_api_##name(struct tr_api_call *call, const void *request) \
+    {                                                                 \
+        submit(call, request, tri_##name);                            \
+    }
+TR_API_ENTITY_CALLS(TRI_HANDLE)
+#undef TRI_HANDLE
+
+/* ------------------------------------------------------------------ the thread */
+
+/* The next job; NULL: there is none. `is_over`: there will be none. */
+static struct tri_job *take(struct tr_registrar *registrar, bool *is_over)
+{
+    pthread_mutex_lock(&registrar->mutex);
+    struct tri_job *job = registrar->first;
+    if (job != NULL) {
+        registrar->first = job->next;
+        registrar->last = registrar->first == NULL ? NULL : registrar->last;
+        registrar->waiting--;
+    }
+    *is_over = registrar->is_stopping;
+    pthread_mutex_unlock(&registrar->mutex);
+    return job;
+}
+
+/* Waits for a job; a snapshot is held for a while only. */
+static void rest(struct tr_registrar *registrar)
+{
+    struct pollfd event = {.fd = registrar->event, .events = POLLIN};
+    eventfd_t count;
+    if (poll(&event, 1, registrar->view.is_held ? TR_REGISTRAR_IDLE_MS : -1) == 0) {
+        tri_view_rest(registrar);
+    }
+    (void)eventfd_read(registrar->event, &count);
+}
+
+static void finish(struct tri_job *job)
+{
+    if (tr_api_post(job->api, give_back, job) != 0) {
+        free_job(job); /* the call waits in vain, until its client gives up */
+    }
+}
+
+static void *work(void *argument)
+{
+    struct tr_registrar *registrar = argument;
+    bool is_over = false;
+    while (true) {
+        struct tri_job *job = take(registrar, &is_over);
+        if (job == NULL && is_over) {
+            return NULL;
+        }
+        if (job == NULL) {
+            rest(registrar);
+            continue;
+        }
+        if (is_over) {
+            tri_job_fail(job, TR_API_UNAVAILABLE, "the engine leaves");
+        } else {
+            job->work(job, job->request);
+        }
+        finish(job);
+    }
+}
+
+/* ------------------------------------------------------------------ opening */
+
+int tr_registrar_open(struct tr_live *live, struct tr_registrar **out)
+{
+    struct tr_registrar *registrar = tr_alloc_zero(1, sizeof *registrar);
+    if (registrar == NULL) {
+        return TR_MEMORY;
+    }
+    registrar->live = live;
+    registrar->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    tr_arena_init(&registrar->view.arena);
+    pthread_mutex_init(&registrar->mutex, NULL);
+    int error =
+        registrar->event < 0 ? TR_SYSTEM : tri_upload_store_open(&registrar->uploads, live->folder);
+    if (error == 0) {
+        int number = pthread_create(&registrar->thread, NULL, work, registrar);
+        registrar->has_thread = number == 0;
+        errno = number;
+        error = number == 0 ? 0 : TR_SYSTEM;
+    }
+    if (error != 0) {
+        tr_registrar_stop(registrar);
+        tr_registrar_free(registrar);
+        return error;
+    }
+    *out = registrar;
+    return 0;
+}
+
+const struct tr_api_uploads *tr_registrar_uploads(const struct tr_registrar *registrar)
+{
+    return &registrar->uploads.uploads;
+}
+
+void tr_registrar_stop(struct tr_registrar *registrar)
+{
+    if (registrar == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&registrar->mutex);
+    registrar->is_stopping = true;
+    pthread_mutex_unlock(&registrar->mutex);
+    (void)eventfd_write(registrar->event, 1);
+    tr_live_calls_close(registrar->live->calls);
+    if (registrar->has_thread) {
+        (void)pthread_join(registrar->thread, NULL);
+        registrar->has_thread = false;
+    }
+    tri_upload_store_stop(&registrar->uploads);
+}
+
+void tr_registrar_free(struct tr_registrar *registrar)
+{
+    if (registrar != NULL) {
+        TR_ASSERT(!registrar->has_thread && registrar->first == NULL);
+        tri_upload_store_close(&registrar->uploads);
+        tri_view_fini(&registrar->view);
+        pthread_mutex_destroy(&registrar->mutex);
+        if (registrar->event >= 0) {
+            (void)close(registrar->event);
+        }
+        tr_free(registrar);
+    }
+}

@@ -1,0 +1,37 @@
+/*
+ * URLs that say by themselves what may be put where, and until when: whoever has one needs nothing
+ * else. Pure.
+ *
+ *     /uploads/PROJECT/DOMAIN/PREFIX/NAME?expires=SECONDS&md5=DIGITS&signature=DIGITS
+ */
+#ifndef TR_DEPLOY_ENTITIES_SIGNED_URL_H
+#define TR_DEPLOY_ENTITIES_SIGNED_URL_H
+
+#include "actors/graph/document/buffer.h"
+#include "deploy/entities/md5.h"
+
+#define TR_SIGNED_KEY_BYTES 32
+
+/* What a URL says. */
+struct tr_signed_url {
+    struct tr_text path; /* below TR_API_UPLOAD_PATH, as it is in the URL */
+    uint64_t expires_s;  /* since 1970 */
+    bool has_md5;        /* of the content */
+    uint8_t md5[TR_MD5_BYTES];
+};
+
+/* Appends its query, with the ? in front. */
+void tr_signed_url_print(const struct tr_signed_url *url, const uint8_t key[TR_SIGNED_KEY_BYTES],
+                         struct tr_buffer *query);
+
+/*
+ * Reads the query of a URL whose path is set, and checks its signature. False: it was not signed
+ * with the key, or was changed. Whether it has expired is not looked at.
+ */
+TR_MUST_USE bool tr_signed_url_read(struct tr_signed_url *url, struct tr_text query,
+                                    const uint8_t key[TR_SIGNED_KEY_BYTES]);
+
+/* Reads hexadecimal digits, small ones, of just so many bytes. */
+bool tr_hex_read(struct tr_text text, uint8_t *bytes, size_t size);
+
+#endif

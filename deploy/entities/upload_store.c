@@ -1,0 +1,420 @@
+/*
+ * Uploads on their way into their place. The door's thread checks the URL, writes what comes into a
+ * new file and digests it; a thread of the store's own, which may wait for the disk, syncs it and
+ * gives it its name. What has a name is never written again: the same content is there already, and
+ * other content is refused.
+ */
+#include "deploy/entities/upload_store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "actors/graph/value/literal.h"
+#include "deploy/api/api_limits.h"
+#include "deploy/common/clock.h"
+#include "deploy/common/file.h"
+#include "runtime/env/env.h"
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+
+#define NEW_PREFIX ".new-"
+#define FOLDER_MODE 0700
+#define FILE_MODE 0400
+
+/* One upload. The door's thread has it, then the store's, then the door's again. */
+struct tri_upload {
+    struct tri_upload_store *store;
+    struct tr_api *api;
+    uint64_t call;
+    int descriptor;
+    char fresh[PATH_MAX + sizeof NEW_PREFIX "XXXXXX"]; /* where it is written */
+    char place[PATH_MAX];                              /* where it goes */
+    struct tr_signed_url url;
+    struct tr_md5 md5;
+    bool is_given; /* to the store's thread */
+    enum tr_api_code code;
+    char words[256];
+    struct tri_upload *next;
+};
+
+/* ------------------------------------------------------------------ the way of one */
+
+static void free_upload(struct tri_upload *upload)
+{
+    if (upload->descriptor >= 0) {
+        (void)close(upload->descriptor);
+    }
+    if (upload->fresh[0] != '\0') {
+        (void)unlink(upload->fresh);
+    }
+    tr_free(upload);
+}
+
+static enum tr_api_code refuse(char *words, enum tr_api_code code, const char *text)
+{
+    (void)snprintf(words, TR_API_WORDS_BYTES, "%s", text);
+    return code;
+}
+
+static enum tr_api_code refuse_disk(char *words, size_t size, int number)
+{
+    (void)snprintf(words, size, "the store cannot take it: %s", strerror(number));
+    return number == ENOSPC || number == EDQUOT ? TR_API_RESOURCE_EXHAUSTED : TR_API_UNAVAILABLE;
+}
+
+/* The header as what the URL says; without it the URL is enough. */
+static bool is_digest(struct tr_text header, const struct tr_signed_url *url)
+{
+    struct tr_arena arena;
+    struct tr_bytes bytes = {.size = 0};
+    if (header.size == 0 || !url->has_md5) {
+        return true;
+    }
+    tr_arena_init(&arena);
+    bool is_same = tri_base64_read(header, &arena, &bytes) && bytes.size == TR_MD5_BYTES &&
+                   memcmp(bytes.data, url->md5, TR_MD5_BYTES) == 0;
+    tr_arena_fini(&arena);
+    return is_same;
+}
+
+/* Makes the folders on the way to a file below the store's. */
+static int make_way(const struct tri_upload_store *store, char *path)
+{
+    size_t begin = strlen(store->folder) + 1;
+    for (char *slash = strchr(path + begin, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int error = mkdir(path, FOLDER_MODE) == 0 || errno == EEXIST ? 0 : TR_SYSTEM;
+        *slash = '/';
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+static enum tr_api_code open_file(struct tri_upload *upload, char *words)
+{
+    struct tri_upload_store *store = upload->store;
+    int size = snprintf(upload->place, sizeof upload->place, "%s/%.*s", store->folder,
+                        TRI_TEXT(upload->url.path));
+    if (size < 0 || (size_t)size >= sizeof upload->place) {
+        return refuse(words, TR_API_INVALID_ARGUMENT, "the path of the upload is too long");
+    }
+    (void)snprintf(upload->fresh, sizeof upload->fresh, "%s/" NEW_PREFIX "XXXXXX", store->folder);
+    upload->descriptor = mkostemp(upload->fresh, O_CLOEXEC);
+    if (upload->descriptor < 0) {
+        int number = errno;
+        upload->fresh[0] = '\0';
+        return refuse_disk(words, TR_API_WORDS_BYTES, number);
+    }
+    return TR_API_OK;
+}
+
+static enum tr_api_code begin(void *self, struct tr_api_call *call, struct tr_text path,
+                              struct tr_text query, struct tr_text md5, char *words)
+{
+    struct tri_upload_store *store = self;
+    struct tr_signed_url url = {.path = path};
+    if (!tr_signed_url_read(&url, query, store->key)) {
+        return refuse(words, TR_API_PERMISSION_DENIED,
+                      "this URL was not signed by this store, or was changed; ask for one by "
+                      "CreateUploadLocation");
+    }
+    if (url.expires_s <= tr_clock_wall_ms() / 1000) {
+        return refuse(words, TR_API_PERMISSION_DENIED,
+                      "this URL has expired; ask for a new one by CreateUploadLocation");
+    }
+    if (!is_digest(md5, &url)) {
+        return refuse(words, TR_API_INVALID_ARGUMENT,
+                      "Content-MD5 is not that of the URL's upload");
+    }
+    struct tri_upload *upload = tr_alloc_zero(1, sizeof *upload);
+    if (upload == NULL) {
+        return refuse(words, TR_API_RESOURCE_EXHAUSTED, "there is no memory for the upload");
+    }
+    upload->store = store;
+    upload->api = tr_api_call_api(call);
+    upload->call = tr_api_call_number(call);
+    upload->descriptor = -1;
+    upload->url = url;
+    tr_md5_init(&upload->md5);
+    enum tr_api_code code = open_file(upload, words);
+    upload->url.path = (struct tr_text){.size = 0};
+    if (code != TR_API_OK) {
+        free_upload(upload);
+        return code;
+    }
+    tr_api_call_state_set(call, upload);
+    return TR_API_OK;
+}
+
+static void take(struct tr_api_call *call, struct tr_bytes piece)
+{
+    struct tri_upload *upload = tr_api_call_state(call);
+    tr_md5_add(&upload->md5, piece);
+    while (piece.size > 0) {
+        ssize_t count = write(upload->descriptor, piece.data, piece.size);
+        if (count < 0 && errno != EINTR) {
+            char words[256];
+            enum tr_api_code code = refuse_disk(words, sizeof words, errno);
+            tr_api_fail(call, code, "%s", words);
+            return;
+        }
+        size_t written = count > 0 ? (size_t)count : 0;
+        piece.data += written;
+        piece.size -= written;
+    }
+}
+
+static void end(struct tr_api_call *call)
+{
+    struct tri_upload *upload = tr_api_call_state(call);
+    struct tri_upload_store *store = upload->store;
+    uint8_t digest[TR_MD5_BYTES];
+    tr_md5_end(&upload->md5, digest);
+    if (upload->url.has_md5 && memcmp(digest, upload->url.md5, sizeof digest) != 0) {
+        tr_api_fail(call, TR_API_INVALID_ARGUMENT,
+                    "what came is not what the URL is for: its MD5 is another");
+        return;
+    }
+    pthread_mutex_lock(&store->mutex);
+    bool is_taken = !store->is_stopping;
+    if (is_taken && store->last != NULL) {
+        store->last->next = upload;
+    } else if (is_taken) {
+        store->first = upload;
+    }
+    store->last = is_taken ? upload : store->last;
+    upload->is_given = is_taken;
+    pthread_mutex_unlock(&store->mutex);
+    (void)eventfd_write(store->event, 1);
+    if (!is_taken) {
+        tr_api_fail(call, TR_API_UNAVAILABLE, "the engine leaves");
+    }
+}
+
+/* What the store's thread has it frees when it comes back. */
+static void gone(struct tr_api_call *call)
+{
+    struct tri_upload *upload = tr_api_call_state(call);
+    if (upload != NULL && !upload->is_given) {
+        free_upload(upload);
+    }
+}
+
+/* ------------------------------------------------------------------ the store's thread */
+
+static int digest_file(const char *path, uint8_t digest[TR_MD5_BYTES])
+{
+    struct tr_bytes bytes;
+    struct tr_md5 md5;
+    int error = tr_file_map(path, &bytes);
+    if (error == 0) {
+        tr_md5_init(&md5);
+        tr_md5_add(&md5, bytes);
+        tr_md5_end(&md5, digest);
+        tr_file_unmap(bytes);
+    }
+    return error;
+}
+
+/* Something is there: the same once more is fine. */
+static void compare(struct tri_upload *upload)
+{
+    uint8_t there[TR_MD5_BYTES];
+    uint8_t fresh[TR_MD5_BYTES];
+    int error = digest_file(upload->place, there);
+    if (error == 0) {
+        error = digest_file(upload->fresh, fresh);
+    }
+    bool is_same = error == 0 && memcmp(there, fresh, sizeof there) == 0;
+    upload->code = is_same ? TR_API_OK : TR_API_ALREADY_EXISTS;
+    (void)snprintf(upload->words, sizeof upload->words,
+                   "something else was uploaded there already; ask for a new URL");
+}
+
+/* A link and no renaming: that would put it in the place of what is there. */
+static void place(struct tri_upload *upload)
+{
+    int number = 0;
+    upload->code = TR_API_OK;
+    if (fchmod(upload->descriptor, FILE_MODE) != 0 || fsync(upload->descriptor) != 0 ||
+        make_way(upload->store, upload->place) != 0 || link(upload->fresh, upload->place) != 0) {
+        number = errno;
+    }
+    if (number == EEXIST) {
+        compare(upload);
+    } else if (number != 0) {
+        upload->code = refuse_disk(upload->words, sizeof upload->words, number);
+    }
+    if (number == 0 && tr_file_sync_name(upload->place) != 0) {
+        upload->code = refuse_disk(upload->words, sizeof upload->words, errno);
+    }
+}
+
+/* On the door's thread. */
+static void give_back(void *argument)
+{
+    struct tri_upload *upload = argument;
+    struct tr_api_call *call = tr_api_call_find(upload->api, upload->call);
+    if (call != NULL) {
+        tr_api_call_state_set(call, NULL);
+    }
+    if (call != NULL && upload->code == TR_API_OK) {
+        tr_api_upload_done(call);
+    } else if (call != NULL) {
+        tr_api_fail(call, upload->code, "%s", upload->words);
+    }
+    free_upload(upload);
+}
+
+static struct tri_upload *next(struct tri_upload_store *store, bool *is_over)
+{
+    pthread_mutex_lock(&store->mutex);
+    struct tri_upload *upload = store->first;
+    if (upload != NULL) {
+        store->first = upload->next;
+        store->last = store->first == NULL ? NULL : store->last;
+    }
+    *is_over = store->is_stopping;
+    pthread_mutex_unlock(&store->mutex);
+    return upload;
+}
+
+static void *work(void *argument)
+{
+    struct tri_upload_store *store = argument;
+    bool is_over = false;
+    while (true) {
+        struct tri_upload *upload = next(store, &is_over);
+        if (upload == NULL && is_over) {
+            return NULL;
+        }
+        if (upload == NULL) {
+            struct pollfd event = {.fd = store->event, .events = POLLIN};
+            eventfd_t count;
+            (void)poll(&event, 1, -1);
+            (void)eventfd_read(store->event, &count);
+            continue;
+        }
+        place(upload);
+        if (tr_api_post(upload->api, give_back, upload) != 0) {
+            free_upload(upload); /* its call waits in vain, until the client gives up */
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static int draw_key(uint8_t key[TR_SIGNED_KEY_BYTES])
+{
+    struct tr_env *env;
+    int error = tri_env_real_new(&env);
+    for (size_t i = 0; error == 0 && i < TR_SIGNED_KEY_BYTES; i += sizeof(uint64_t)) {
+        uint64_t bits = tri_entropy(env);
+        memcpy(key + i, &bits, sizeof bits);
+    }
+    if (error == 0) {
+        tri_env_real_free(env);
+    }
+    return error;
+}
+
+/* One of the wrong size is drawn anew: URLs that were signed with it are good for an hour only. */
+static int read_key(struct tri_upload_store *store, const char *store_folder)
+{
+    char path[PATH_MAX];
+    char *data = NULL;
+    size_t size = 0;
+    (void)snprintf(path, sizeof path, "%s/" TR_STORE_UPLOADS_KEY, store_folder);
+    int error = tr_file_read(path, TR_SIGNED_KEY_BYTES, &data, &size);
+    bool is_there = error == 0 && size == TR_SIGNED_KEY_BYTES;
+    if (is_there) {
+        memcpy(store->key, data, size);
+    }
+    if (error == 0) {
+        tr_free(data);
+    }
+    if (is_there || (error != 0 && error != TR_NOT_FOUND && error != TR_LIMIT)) {
+        return error;
+    }
+    error = draw_key(store->key);
+    struct tr_bytes bytes = {.data = store->key, .size = sizeof store->key};
+    return error != 0 ? error : tr_file_write(path, bytes, true);
+}
+
+static void remove_unfinished(const char *folder)
+{
+    char path[PATH_MAX];
+    DIR *opened = opendir(folder);
+    const struct dirent *entry = opened == NULL ? NULL : readdir(opened);
+    for (; entry != NULL; entry = readdir(opened)) {
+        int size = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (strncmp(entry->d_name, NEW_PREFIX, strlen(NEW_PREFIX)) == 0 && size > 0 &&
+            (size_t)size < sizeof path) {
+            (void)unlink(path);
+        }
+    }
+    if (opened != NULL) {
+        (void)closedir(opened);
+    }
+}
+
+int tri_upload_store_open(struct tri_upload_store *store, const char *store_folder)
+{
+    store->uploads = (struct tr_api_uploads){
+        .self = store, .begin = begin, .take = take, .end = end, .gone = gone};
+    pthread_mutex_init(&store->mutex, NULL);
+    store->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int size = snprintf(store->folder, sizeof store->folder, "%s/" TR_STORE_UPLOADS, store_folder);
+    if (store->event < 0 || size < 0 || (size_t)size >= sizeof store->folder) {
+        return TR_SYSTEM;
+    }
+    if (mkdir(store->folder, FOLDER_MODE) != 0 && errno != EEXIST) {
+        return TR_SYSTEM;
+    }
+    remove_unfinished(store->folder);
+    int error = read_key(store, store_folder);
+    if (error == 0) {
+        errno = pthread_create(&store->thread, NULL, work, store);
+        store->has_thread = errno == 0;
+        error = store->has_thread ? 0 : TR_SYSTEM;
+    }
+    return error;
+}
+
+void tri_upload_store_stop(struct tri_upload_store *store)
+{
+    if (!store->has_thread) {
+        return;
+    }
+    pthread_mutex_lock(&store->mutex);
+    store->is_stopping = true;
+    pthread_mutex_unlock(&store->mutex);
+    (void)eventfd_write(store->event, 1);
+    (void)pthread_join(store->thread, NULL);
+    store->has_thread = false;
+}
+
+void tri_upload_store_close(struct tri_upload_store *store)
+{
+    pthread_mutex_destroy(&store->mutex);
+    if (store->event >= 0) {
+        (void)close(store->event);
+    }
+}
+
+bool tri_upload_store_has(const struct tri_upload_store *store, const char *path)
+{
+    size_t size = strlen(store->folder);
+    return strncmp(path, store->folder, size) == 0 && path[size] == '/' &&
+           strstr(path, "/../") == NULL && strstr(path + size, "/.") == NULL;
+}
