@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "actors/graph/flyte/flyte_single.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/schemas.h"
 #include "deploy/entities/registrar_inside.h"
@@ -100,10 +101,15 @@ int tri_view_find(struct tr_registrar *registrar, struct tr_arena *arena, struct
     if (error != 0) {
         return error;
     }
+    struct tr_entity task;
     const struct tr_entity *shelved = find_on_shelf(view, entity);
     if (shelved != NULL) {
         *entity = *shelved;
         return tr_schemas_row_keep(arena, &tr_entity_schema, entity);
+    }
+    shelved = tr_flyte_single_of(entity, &task) ? find_on_shelf(view, &task) : NULL;
+    if (shelved != NULL) {
+        return tr_flyte_single_make(arena, shelved, entity);
     }
     return explain(view, tr_entities_find(view->reader, arena, entity));
 }

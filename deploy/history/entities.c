@@ -3,6 +3,7 @@
  */
 #include "deploy/history/entities.h"
 
+#include "actors/graph/flyte/flyte_single.h"
 #include "deploy/common/schemas.h"
 #include "schemas/codec/error.h"
 
@@ -20,7 +21,7 @@ static int take(void *self, const void *row)
     return tr_schemas_row_keep(finding->arena, &tr_entity_schema, &finding->found);
 }
 
-int tr_entities_find(struct tr_reader *reader, struct tr_arena *arena, struct tr_entity *entity)
+static int find_row(struct tr_reader *reader, struct tr_arena *arena, struct tr_entity *entity)
 {
     struct finding finding = {.arena = arena};
     struct tr_reader_filter filters[] = {
@@ -41,6 +42,18 @@ int tr_entities_find(struct tr_reader *reader, struct tr_arena *arena, struct tr
     }
     *entity = finding.found;
     return 0;
+}
+
+int tr_entities_find(struct tr_reader *reader, struct tr_arena *arena, struct tr_entity *entity)
+{
+    struct tr_entity task;
+    int error = find_row(reader, arena, entity);
+    if (error != TR_NOT_FOUND || !tr_flyte_single_of(entity, &task)) {
+        return error;
+    }
+    error = find_row(reader, arena, &task);
+    error = error != 0 ? error : tr_flyte_single_make(arena, &task, entity);
+    return error == TR_INVALID ? TR_STORE_DAMAGED : error;
 }
 
 int tr_entities_each(struct tr_reader *reader, struct tr_text project, struct tr_text domain,

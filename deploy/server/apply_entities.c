@@ -52,6 +52,7 @@ static int read_list(struct keeping *keeping, struct tr_bytes list)
             return TR_MALFORMED;
         }
         keeping->entities[i].applied_ms = tr_clock_wall_ms();
+        keeping->entities[i].updated_ms = keeping->entities[i].applied_ms;
         keeping->are_there[i] = false;
     }
     keeping->count = count;

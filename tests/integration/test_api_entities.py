@@ -271,6 +271,16 @@ class RegistrationTest(EntitiesTest):
         self.assertEqual(said, ["old", 1])
         self.assertEqual(active, ["t6", "t5", "t4", "t3", "t2", "t0", "new"])
 
+    def test_a_task_is_a_workflow_of_its_own(self):
+        address, = self.serve()
+        nodes, tasks, outputs, workflow, inputs, gone, launches = self.call(address, "single")
+        self.assertEqual(nodes, ["start-node", "end-node", "task-one"])
+        self.assertEqual((tasks, outputs, inputs), (["some.module.task_one"], ["o0"], ["a"]))
+        self.assertEqual(workflow, ".flytegen.some.module.task_one")
+        self.assertEqual(gone, ["NOT_FOUND", MISSING.format("launch plan", ".flytegen.gone",
+                                                            "v1")])
+        self.assertEqual(launches, ["OK", ""])
+
     def test_projects(self):
         address, = self.serve()
         self.call(address, "named_task", "one")

@@ -311,6 +311,26 @@ def location(client, digits, more):
 
 
 @with_client
+def single(client):
+    """The workflow and the plan of a single task."""
+    client.task("some.module.task_one")
+    workflow = client.get("workflow", ".flytegen.some.module.task_one").closure.compiled_workflow
+    plan = client.get("plan", ".flytegen.some.module.task_one")
+    nodes = {each.id: each for each in workflow.primary.template.nodes}
+    return [list(nodes), [each.template.id.name for each in workflow.tasks],
+            [each.var for each in nodes["end-node"].inputs], plan.spec.workflow_id.name,
+            sorted(plan.closure.expected_inputs.parameters),
+            outcome_of(lambda: client.get("plan", ".flytegen.gone")),
+            outcome_of(lambda: client.workflow("launches", launching("some.module.task_one")))]
+
+
+def launching(task):
+    launch = node("n0", "")
+    launch.workflow_node.launchplan_ref.CopyFrom(id_of("plan", f".flytegen.{task}"))
+    return workflow_spec([launch], "n0")
+
+
+@with_client
 def named_task(client, name):
     client.task(name)
 
