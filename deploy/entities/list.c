@@ -1,8 +1,9 @@
 /*
  * A list is a question to an index: those of a project, a domain and a kind, perhaps of a name, in
- * the order of one field and then by name and version, from where the last page ended. So rows that
- * are added do not move a page; only as many rows are read as a page shows and its filters pass
- * over, and a few that are equal to the last one in the field of the order.
+ * the order of one field and then by name and version, all in one direction, as indexes lie, from
+ * where the last page ended. So rows that are added do not move a page; only as many rows are read
+ * as a page shows and its filters pass over, and a few that are equal to the last one in the field
+ * of the order.
  */
 #include "deploy/entities/list.h"
 
@@ -203,9 +204,9 @@ static bool is_behind(const struct listing *listing, const struct tr_entity *row
     int order = value.is_number ? (value.number > listing->token_number) -
                                       (value.number < listing->token_number)
                                 : tr_text_order(value.text, listing->token.value);
-    order = listing->is_descending ? -order : order;
     order = order != 0 ? order : tr_text_order(row->name, listing->token.name);
-    return (order != 0 ? order : tr_text_order(row->version, listing->token.version)) > 0;
+    order = order != 0 ? order : tr_text_order(row->version, listing->token.version);
+    return listing->is_descending ? order < 0 : order > 0;
 }
 
 static bool is_meant(const struct listing *listing, const struct tr_entity *row)
@@ -288,11 +289,12 @@ static int ask(struct listing *listing, struct tr_reader *reader)
                    .is_descending = listing->is_descending}},
     };
     size_t orders = 1;
-    if (listing->order != NAME) {
-        query.order[orders++].field = "name";
-    }
-    if (listing->order != VERSION) {
-        query.order[orders++].field = "version";
+    for (size_t i = 0; i < 2; i++) {
+        enum field field = i == 0 ? NAME : VERSION;
+        if (listing->order != field) {
+            query.order[orders++] = (struct tr_reader_order){
+                .field = fields[field].column, .is_descending = listing->is_descending};
+        }
     }
     int error = tr_reader_rows(reader, &query, take_row, listing);
     return error == ENOUGH ? 0 : error;

@@ -292,7 +292,7 @@ static const struct tr_record_index indexes[] = {
     {&tr_entity_schema, {"project", "domain", "kind", "applied_ms"}},
     {&tr_entity_schema, {"project", "domain", "kind", "name", "applied_ms"}},
     {&tr_entity_schema, {"project", "domain", "kind", "updated_ms"}},
-    {&tr_entity_schema, {"project", "domain", "kind", "version", "name"}},
+    {&tr_entity_schema, {"project", "domain", "kind", "version", "applied_ms"}},
     {&tr_entity_schema, {"project", "domain", "kind", "is_active", "name"}},
 };
 

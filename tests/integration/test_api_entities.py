@@ -82,7 +82,7 @@ WRONG = {
 ACTIVE, INACTIVE = 1, 0
 
 TASKS = ["t0:v0", "t1:v1", "t2:v2", "t3:v0", "t4:v1", "t5:v2", "t6:v0"]
-BY_VERSION = ["t2:v2", "t5:v2", "t1:v1", "t4:v1", "t0:v0", "t3:v0", "t6:v0"]
+BY_VERSION = ["t5:v2", "t2:v2", "t4:v1", "t1:v1", "t6:v0", "t3:v0", "t0:v0"]
 
 # A project of flytekit's; what is registered of it twice, and then with another body and input.
 FLOWS = '''
