@@ -33,4 +33,7 @@ struct tr_api_uploads {
 /* Says that all of it is kept. */
 void tr_api_upload_done(struct tr_api_call *call);
 
+/* Holds the body: after that at most TR_DOOR_WINDOW_BYTES more of it come, until it may go on. */
+void tr_api_upload_hold(struct tr_api_call *call, bool is_held);
+
 #endif

@@ -99,3 +99,10 @@ void tr_api_upload_done(struct tr_api_call *call)
         }
     }
 }
+
+void tr_api_upload_hold(struct tr_api_call *call, bool is_held)
+{
+    if (!call->is_over) {
+        tr_door_exchange_hold(call->exchange, is_held);
+    }
+}

@@ -1,8 +1,11 @@
 /*
- * Uploads on their way into their place. The door's thread checks the URL, writes what comes into a
- * new file and digests it; a thread of the store's own, which may wait for the disk, syncs it and
- * gives it its name. What has a name is never written again: the same content is there already, and
- * other content is refused.
+ * Uploads on their way into their place. The door's thread checks the URL and collects what comes; a
+ * thread of the store's own, which may wait for the disk, writes it into a new file, digests it,
+ * syncs it at the end and gives it its name. What has a name is never written again: the same
+ * content is there already, and other content is refused.
+ *
+ * The two threads hand an upload to each other, so that each has its part of it alone: while the
+ * store's has it, the door's only collects.
  */
 #include "deploy/entities/upload_store.h"
 
@@ -21,6 +24,8 @@
 #include "deploy/api/api_limits.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/file.h"
+#include "deploy/entities/entity_limits.h"
+#include "runtime/env/buffer.h"
 #include "runtime/env/env.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
@@ -29,17 +34,25 @@
 #define FOLDER_MODE 0700
 #define FILE_MODE 0400
 
-/* One upload. The door's thread has it, then the store's, then the door's again. */
 struct tri_upload {
     struct tri_upload_store *store;
     struct tr_api *api;
     uint64_t call;
-    int descriptor;
-    char fresh[PATH_MAX + sizeof NEW_PREFIX "XXXXXX"]; /* where it is written */
-    char place[PATH_MAX];                              /* where it goes */
-    struct tr_signed_url url;
-    struct tr_md5 md5;
+    struct tr_signed_url url; /* but for its path */
+    char place[PATH_MAX];     /* where it goes */
+
+    /* The door's. */
+    struct tri_buffer pending; /* what came while the other thread had it */
+    bool has_ended;
     bool is_given; /* to the store's thread */
+    bool is_gone;  /* the call has */
+
+    /* Of whom has it. */
+    struct tri_buffer batch; /* what is to be written */
+    bool is_last;
+    int descriptor;                                    /* -1: not opened yet */
+    char fresh[PATH_MAX + sizeof NEW_PREFIX "XXXXXX"]; /* where it is written */
+    struct tr_md5 md5;
     enum tr_api_code code;
     char words[256];
     struct tri_upload *next;
@@ -51,10 +64,10 @@ static void free_upload(struct tri_upload *upload)
 {
     if (upload->descriptor >= 0) {
         (void)close(upload->descriptor);
-    }
-    if (upload->fresh[0] != '\0') {
         (void)unlink(upload->fresh);
     }
+    tri_buffer_fini(&upload->pending);
+    tri_buffer_fini(&upload->batch);
     tr_free(upload);
 }
 
@@ -62,12 +75,6 @@ static enum tr_api_code refuse(char *words, enum tr_api_code code, const char *t
 {
     (void)snprintf(words, TR_API_WORDS_BYTES, "%s", text);
     return code;
-}
-
-static enum tr_api_code refuse_disk(char *words, size_t size, int number)
-{
-    (void)snprintf(words, size, "the store cannot take it: %s", strerror(number));
-    return number == ENOSPC || number == EDQUOT ? TR_API_RESOURCE_EXHAUSTED : TR_API_UNAVAILABLE;
 }
 
 /* The header as what the URL says; without it the URL is enough. */
@@ -83,39 +90,6 @@ static bool is_digest(struct tr_text header, const struct tr_signed_url *url)
                    memcmp(bytes.data, url->md5, TR_MD5_BYTES) == 0;
     tr_arena_fini(&arena);
     return is_same;
-}
-
-/* Makes the folders on the way to a file below the store's. */
-static int make_way(const struct tri_upload_store *store, char *path)
-{
-    size_t begin = strlen(store->folder) + 1;
-    for (char *slash = strchr(path + begin, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        int error = mkdir(path, FOLDER_MODE) == 0 || errno == EEXIST ? 0 : TR_SYSTEM;
-        *slash = '/';
-        if (error != 0) {
-            return error;
-        }
-    }
-    return 0;
-}
-
-static enum tr_api_code open_file(struct tri_upload *upload, char *words)
-{
-    struct tri_upload_store *store = upload->store;
-    int size = snprintf(upload->place, sizeof upload->place, "%s/%.*s", store->folder,
-                        TRI_TEXT(upload->url.path));
-    if (size < 0 || (size_t)size >= sizeof upload->place) {
-        return refuse(words, TR_API_INVALID_ARGUMENT, "the path of the upload is too long");
-    }
-    (void)snprintf(upload->fresh, sizeof upload->fresh, "%s/" NEW_PREFIX "XXXXXX", store->folder);
-    upload->descriptor = mkostemp(upload->fresh, O_CLOEXEC);
-    if (upload->descriptor < 0) {
-        int number = errno;
-        upload->fresh[0] = '\0';
-        return refuse_disk(words, TR_API_WORDS_BYTES, number);
-    }
-    return TR_API_OK;
 }
 
 static enum tr_api_code begin(void *self, struct tr_api_call *call, struct tr_text path,
@@ -145,46 +119,27 @@ static enum tr_api_code begin(void *self, struct tr_api_call *call, struct tr_te
     upload->call = tr_api_call_number(call);
     upload->descriptor = -1;
     upload->url = url;
+    upload->url.path = (struct tr_text){.size = 0}; /* it goes with the head */
     tr_md5_init(&upload->md5);
-    enum tr_api_code code = open_file(upload, words);
-    upload->url.path = (struct tr_text){.size = 0};
-    if (code != TR_API_OK) {
+    int size =
+        snprintf(upload->place, sizeof upload->place, "%s/%.*s", store->folder, TRI_TEXT(path));
+    if (size < 0 || (size_t)size >= sizeof upload->place) {
         free_upload(upload);
-        return code;
+        return refuse(words, TR_API_INVALID_ARGUMENT, "the path of the upload is too long");
     }
     tr_api_call_state_set(call, upload);
     return TR_API_OK;
 }
 
-static void take(struct tr_api_call *call, struct tr_bytes piece)
+/* Gives what has come to the store's thread. False: that has ended. */
+static bool give(struct tri_upload *upload)
 {
-    struct tri_upload *upload = tr_api_call_state(call);
-    tr_md5_add(&upload->md5, piece);
-    while (piece.size > 0) {
-        ssize_t count = write(upload->descriptor, piece.data, piece.size);
-        if (count < 0 && errno != EINTR) {
-            char words[256];
-            enum tr_api_code code = refuse_disk(words, sizeof words, errno);
-            tr_api_fail(call, code, "%s", words);
-            return;
-        }
-        size_t written = count > 0 ? (size_t)count : 0;
-        piece.data += written;
-        piece.size -= written;
-    }
-}
-
-static void end(struct tr_api_call *call)
-{
-    struct tri_upload *upload = tr_api_call_state(call);
     struct tri_upload_store *store = upload->store;
-    uint8_t digest[TR_MD5_BYTES];
-    tr_md5_end(&upload->md5, digest);
-    if (upload->url.has_md5 && memcmp(digest, upload->url.md5, sizeof digest) != 0) {
-        tr_api_fail(call, TR_API_INVALID_ARGUMENT,
-                    "what came is not what the URL is for: its MD5 is another");
-        return;
-    }
+    struct tri_buffer empty = upload->batch;
+    upload->batch = upload->pending;
+    upload->pending = empty;
+    upload->is_last = upload->has_ended;
+    upload->next = NULL;
     pthread_mutex_lock(&store->mutex);
     bool is_taken = !store->is_stopping;
     if (is_taken && store->last != NULL) {
@@ -193,24 +148,135 @@ static void end(struct tr_api_call *call)
         store->first = upload;
     }
     store->last = is_taken ? upload : store->last;
-    upload->is_given = is_taken;
     pthread_mutex_unlock(&store->mutex);
+    upload->is_given = is_taken;
     (void)eventfd_write(store->event, 1);
-    if (!is_taken) {
+    return is_taken;
+}
+
+static void give_or_fail(struct tr_api_call *call, struct tri_upload *upload)
+{
+    if (!give(upload)) {
         tr_api_fail(call, TR_API_UNAVAILABLE, "the engine leaves");
     }
 }
 
-/* What the store's thread has it frees when it comes back. */
+static void take(struct tr_api_call *call, struct tr_bytes piece)
+{
+    struct tri_upload *upload = tr_api_call_state(call);
+    if (tri_buffer_append(&upload->pending, piece.data, piece.size) != 0) {
+        tr_api_fail(call, TR_API_RESOURCE_EXHAUSTED, "there is no memory for the upload");
+    } else if (!upload->is_given) {
+        give_or_fail(call, upload);
+    } else if (tri_buffer_size(&upload->pending) >= TR_UPLOAD_PENDING_BYTES_MAX) {
+        tr_api_upload_hold(call, true);
+    }
+}
+
+static void end(struct tr_api_call *call)
+{
+    struct tri_upload *upload = tr_api_call_state(call);
+    upload->has_ended = true;
+    if (!upload->is_given) {
+        give_or_fail(call, upload);
+    }
+}
+
+/* What the store's thread has is freed when it comes back. */
 static void gone(struct tr_api_call *call)
 {
     struct tri_upload *upload = tr_api_call_state(call);
-    if (upload != NULL && !upload->is_given) {
+    upload->is_gone = true;
+    if (!upload->is_given) {
         free_upload(upload);
     }
 }
 
+/* The store's thread has done its part. */
+static void give_back(void *argument)
+{
+    struct tri_upload *upload = argument;
+    struct tr_api_call *call = tr_api_call_find(upload->api, upload->call);
+    upload->is_given = false;
+    if (upload->is_gone || call == NULL) {
+        free_upload(upload);
+    } else if (upload->code != TR_API_OK) {
+        tr_api_fail(call, upload->code, "%s", upload->words);
+    } else if (upload->is_last) {
+        tr_api_upload_done(call);
+    } else {
+        tr_api_upload_hold(call, false);
+        if (tri_buffer_size(&upload->pending) > 0 || upload->has_ended) {
+            give_or_fail(call, upload);
+        }
+    }
+}
+
 /* ------------------------------------------------------------------ the store's thread */
+
+static void fail_disk(struct tri_upload *upload, int number)
+{
+    (void)snprintf(upload->words, sizeof upload->words, "the store cannot take it: %s",
+                   strerror(number));
+    upload->code =
+        number == ENOSPC || number == EDQUOT ? TR_API_RESOURCE_EXHAUSTED : TR_API_UNAVAILABLE;
+}
+
+static void fail(struct tri_upload *upload, enum tr_api_code code, const char *words)
+{
+    (void)snprintf(upload->words, sizeof upload->words, "%s", words);
+    upload->code = code;
+}
+
+static bool open_file(struct tri_upload *upload)
+{
+    if (upload->descriptor < 0) {
+        (void)snprintf(upload->fresh, sizeof upload->fresh, "%s/" NEW_PREFIX "XXXXXX",
+                       upload->store->folder);
+        upload->descriptor = mkostemp(upload->fresh, O_CLOEXEC);
+    }
+    if (upload->descriptor < 0) {
+        fail_disk(upload, errno);
+    }
+    return upload->descriptor >= 0;
+}
+
+static bool write_batch(struct tri_upload *upload)
+{
+    struct tr_bytes rest = {.data = tri_buffer_front(&upload->batch),
+                            .size = tri_buffer_size(&upload->batch)};
+    if (rest.size == 0) {
+        return true;
+    }
+    tr_md5_add(&upload->md5, rest);
+    while (rest.size > 0) {
+        ssize_t count = write(upload->descriptor, rest.data, rest.size);
+        if (count < 0 && errno != EINTR) {
+            fail_disk(upload, errno);
+            return false;
+        }
+        size_t written = count > 0 ? (size_t)count : 0;
+        rest.data += written;
+        rest.size -= written;
+    }
+    tri_buffer_clear(&upload->batch);
+    return true;
+}
+
+/* Makes the folders on the way to a file below the store's. */
+static int make_way(const struct tri_upload_store *store, char *path)
+{
+    size_t begin = strlen(store->folder) + 1;
+    for (char *slash = strchr(path + begin, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int error = mkdir(path, FOLDER_MODE) == 0 || errno == EEXIST ? 0 : TR_SYSTEM;
+        *slash = '/';
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
 
 static int digest_file(const char *path, uint8_t digest[TR_MD5_BYTES])
 {
@@ -235,45 +301,40 @@ static void compare(struct tri_upload *upload)
     if (error == 0) {
         error = digest_file(upload->fresh, fresh);
     }
-    bool is_same = error == 0 && memcmp(there, fresh, sizeof there) == 0;
-    upload->code = is_same ? TR_API_OK : TR_API_ALREADY_EXISTS;
-    (void)snprintf(upload->words, sizeof upload->words,
-                   "something else was uploaded there already; ask for a new URL");
+    if (error != 0 || memcmp(there, fresh, sizeof there) != 0) {
+        fail(upload, TR_API_ALREADY_EXISTS,
+             "something else was uploaded there already; ask for a new URL");
+    }
 }
 
 /* A link and no renaming: that would put it in the place of what is there. */
 static void place(struct tri_upload *upload)
 {
+    uint8_t digest[TR_MD5_BYTES];
     int number = 0;
-    upload->code = TR_API_OK;
+    tr_md5_end(&upload->md5, digest);
+    if (upload->url.has_md5 && memcmp(digest, upload->url.md5, sizeof digest) != 0) {
+        fail(upload, TR_API_INVALID_ARGUMENT,
+             "what came is not what the URL is for: its MD5 is another");
+        return;
+    }
     if (fchmod(upload->descriptor, FILE_MODE) != 0 || fsync(upload->descriptor) != 0 ||
         make_way(upload->store, upload->place) != 0 || link(upload->fresh, upload->place) != 0) {
         number = errno;
     }
     if (number == EEXIST) {
         compare(upload);
-    } else if (number != 0) {
-        upload->code = refuse_disk(upload->words, sizeof upload->words, number);
-    }
-    if (number == 0 && tr_file_sync_name(upload->place) != 0) {
-        upload->code = refuse_disk(upload->words, sizeof upload->words, errno);
+    } else if (number != 0 || tr_file_sync_name(upload->place) != 0) {
+        fail_disk(upload, number != 0 ? number : errno);
     }
 }
 
-/* On the door's thread. */
-static void give_back(void *argument)
+static void do_part(struct tri_upload *upload)
 {
-    struct tri_upload *upload = argument;
-    struct tr_api_call *call = tr_api_call_find(upload->api, upload->call);
-    if (call != NULL) {
-        tr_api_call_state_set(call, NULL);
+    upload->code = TR_API_OK;
+    if (open_file(upload) && write_batch(upload) && upload->is_last) {
+        place(upload);
     }
-    if (call != NULL && upload->code == TR_API_OK) {
-        tr_api_upload_done(call);
-    } else if (call != NULL) {
-        tr_api_fail(call, upload->code, "%s", upload->words);
-    }
-    free_upload(upload);
 }
 
 static struct tri_upload *next(struct tri_upload_store *store, bool *is_over)
@@ -305,10 +366,9 @@ static void *work(void *argument)
             (void)eventfd_read(store->event, &count);
             continue;
         }
-        place(upload);
-        if (tr_api_post(upload->api, give_back, upload) != 0) {
-            free_upload(upload); /* its call waits in vain, until the client gives up */
-        }
+        do_part(upload);
+        /* Without memory the call waits in vain, until its client gives up. */
+        (void)!tr_api_post(upload->api, give_back, upload);
     }
 }
 

@@ -336,6 +336,32 @@ def named_task(client, name):
 
 
 @with_client
+def until_killed(client, prefix):
+    """Registers by eight at once until the engine is gone; what was acknowledged."""
+    kept = []
+
+    def register_some(worker):
+        for number in range(100000):
+            name = f"{prefix}-{worker}-{number}"
+            try:
+                client.task(name)
+            except grpc.RpcError as error:
+                return error.code().name
+            kept.append(name)
+            if worker == 0 and number == 0:
+                print("begun", file=sys.stderr, flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        return [sorted(set(pool.map(register_some, range(8)))), kept]
+
+
+@with_client
+def are_there(client, names):
+    """Those of some tasks that are not there."""
+    return [name for name in names if outcome_of(lambda: client.get("task", name))[0] != "OK"]
+
+
+@with_client
 def has_task(client, name):
     return outcome_of(lambda: client.get("task", name))
 

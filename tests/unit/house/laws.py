@@ -155,7 +155,7 @@ INCLUDES = {
     "deploy/door": [*PUBLIC_RUNTIME, "schemas/codec/", "runtime/env/", "deploy/door/"],
     "deploy/api": [*FOR_DEPLOY, "flyteidl/", "runtime/env/buffer.h", "runtime/env/library.h",
                    "deploy/api/", "deploy/door/door.h", "deploy/common/"],
-    "deploy/entities": [*FOR_DEPLOY, "flyteidl/", "runtime/env/env.h", "runtime/journal/",
+    "deploy/entities": [*FOR_DEPLOY, "flyteidl/", "runtime/env/", "runtime/journal/",
                         "deploy/entities/", "deploy/api/", "deploy/common/", "deploy/engine/",
                         "deploy/flyte/", "deploy/history/", "deploy/inputs/", "deploy/server/",
                         "deploy/settings/"],
