@@ -10,8 +10,8 @@
 
 /*
  * Finds an entity by the five fields of its id; the others are put into the arena. The workflow and
- * the plan of a single task (flyte_single.h) are there if the task is. TR_NOT_FOUND, TR_MEMORY, and
- * what the reader says: then it is as it was.
+ * the plan of a single task are there if the task is (actors/graph/flyte/flyte_single.h).
+ * TR_NOT_FOUND, TR_MEMORY, and what the reader says: then it is as it was.
  */
 TR_MUST_USE int tr_entities_find(struct tr_reader *reader, struct tr_arena *arena,
                                  struct tr_entity *entity);

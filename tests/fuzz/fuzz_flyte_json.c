@@ -3,6 +3,9 @@
  * same bytes. And any text as the value of a field, by any path.
  */
 #include <flyteidl/admin_launch_plan.pb-c.h>
+#include <flyteidl/admin_project.pb-c.h>
+#include <flyteidl/admin_workflow.pb-c.h>
+#include <flyteidl/service_dataproxy.pb-c.h>
 #include <flyteidl/service_identity.pb-c.h>
 #include <string.h>
 
@@ -76,6 +79,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const ProtobufCMessageDescriptor *const descriptors[] = {
         &flyteidl__admin__launch_plan__descriptor,
+        &flyteidl__admin__workflow_create_request__descriptor,
+        &flyteidl__admin__resource_list_request__descriptor,
+        &flyteidl__admin__project__descriptor,
+        &flyteidl__service__create_upload_location_request__descriptor,
         &flyteidl__service__user_info_response__descriptor,
     };
     struct tr_text text = {.data = (const char *)data, .size = size};
