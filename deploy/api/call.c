@@ -200,14 +200,32 @@ static void make_readable(char *words)
     }
 }
 
-void tr_api_fail(struct tr_api_call *call, enum tr_api_code code, const char *format, ...)
+TR_PRINTF(3, 0)
+static void fail(struct tr_api_call *call, enum tr_api_code code, const char *format,
+                 va_list values)
 {
     char words[TR_API_WORDS_BYTES];
-    va_list values;
     TR_ASSERT(code != TR_API_OK);
-    va_start(values, format);
     (void)vsnprintf(words, sizeof words, format, values);
-    va_end(values);
     make_readable(words);
     end(call, code, words);
+}
+
+void tr_api_fail(struct tr_api_call *call, enum tr_api_code code, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    fail(call, code, format, values);
+    va_end(values);
+}
+
+void tr_api_fail_with(struct tr_api_call *call, enum tr_api_code code,
+                      const ProtobufCMessage *detail, const char *format, ...)
+{
+    va_list values;
+    call->detail = detail;
+    va_start(values, format);
+    fail(call, code, format, values);
+    va_end(values);
+    call->detail = NULL;
 }

@@ -98,4 +98,9 @@ void tr_api_finish(struct tr_api_call *call);
 TR_PRINTF(3, 4)
 void tr_api_fail(struct tr_api_call *call, enum tr_api_code code, const char *format, ...);
 
+/* The same with a message beside the words, which clients may read; NULL: none. */
+TR_PRINTF(4, 5)
+void tr_api_fail_with(struct tr_api_call *call, enum tr_api_code code,
+                      const ProtobufCMessage *detail, const char *format, ...);
+
 #endif

@@ -44,9 +44,13 @@ struct tr_api_call {
     bool has_begun;     /* something was sent */
     bool is_compressed; /* gRPC: the client has said that messages may be */
     struct tr_grpc_reader reader;
-    struct tri_buffer body;   /* REST */
-    struct tr_text variables; /* REST: the template in METHOD's rest */
+    struct tri_buffer body;         /* REST */
+    struct tr_text variables;       /* REST: the template in METHOD's rest */
+    const ProtobufCMessage *detail; /* of a failure, while its end is said */
 };
+
+/* In front of the name of a message's type where it stands among others. */
+#define TRI_CALL_TYPE_PREFIX "type.googleapis.com/"
 
 extern const struct tri_call_form tri_grpc_form;
 extern const struct tri_call_form tri_rest_form;

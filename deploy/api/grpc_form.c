@@ -3,10 +3,12 @@
  * trailers, how it ended. An end without any message is a response of headers alone, as the
  * protocol has it.
  */
+#include <flyteidl/rpc_status.pb-c.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "actors/graph/flyte/flyte_message.h"
+#include "actors/graph/value/literal.h"
 #include "deploy/api/call_inside.h"
 #include "deploy/api/gzip.h"
 #include "deploy/api/methods.h"
@@ -40,13 +42,68 @@ static size_t put_status(enum tr_api_code code, const char *words, char *digits,
     return 2;
 }
 
-void tri_grpc_refuse(struct tr_door_exchange *exchange, enum tr_api_code code, const char *words)
+static void refuse(struct tr_door_exchange *exchange, enum tr_api_code code, const char *words,
+                   struct tr_text details)
 {
     char digits[8];
     char room[HEADER_BYTES];
-    struct tr_door_header headers[4] = {CONTENT_TYPE, ACCEPTED};
+    struct tr_door_header headers[5] = {CONTENT_TYPE, ACCEPTED};
     size_t count = 2 + put_status(code, words, digits, room, headers + 2);
+    if (details.size > 0) {
+        headers[count++] =
+            (struct tr_door_header){.name = {"grpc-status-details-bin", 23}, .value = details};
+    }
     tr_door_exchange_answer(exchange, 200, headers, count, (struct tr_bytes){.size = 0});
+}
+
+void tri_grpc_refuse(struct tr_door_exchange *exchange, enum tr_api_code code, const char *words)
+{
+    refuse(exchange, code, words, (struct tr_text){.size = 0});
+}
+
+/* Appends a google.rpc.Status with the call's message beside the words, in base64. */
+static void print_details(struct tr_api_call *call, enum tr_api_code code, const char *words,
+                          struct tr_buffer *text)
+{
+    Google__Rpc__Status *status =
+        tr_flyte_message_new(&call->arena, &google__rpc__status__descriptor);
+    Google__Protobuf__Any *any =
+        tr_flyte_message_new(&call->arena, &google__protobuf__any__descriptor);
+    struct tr_text type =
+        tr_arena_print(&call->arena, TRI_CALL_TYPE_PREFIX "%s", call->detail->descriptor->name);
+    struct tr_buffer inner;
+    struct tr_buffer outer;
+    if (call->arena.error != 0) {
+        return;
+    }
+    tr_buffer_init(&inner, 0);
+    tr_buffer_init(&outer, 0);
+    tr_flyte_message_pack(call->detail, &inner);
+    any->type_url = (char *)(uintptr_t)type.data;
+    any->value = (ProtobufCBinaryData){.len = inner.size, .data = inner.data};
+    status->code = (int32_t)code;
+    status->message = (char *)(uintptr_t)words;
+    status->n_details = 1;
+    status->details = &any;
+    tr_flyte_message_pack(&status->base, &outer);
+    if (inner.error == 0 && outer.error == 0) {
+        tri_base64_write(tr_buffer_bytes(&outer), text);
+    }
+    tr_buffer_fini(&inner);
+    tr_buffer_fini(&outer);
+}
+
+/* Without memory the details are left out. */
+static void refuse_call(struct tr_api_call *call, enum tr_api_code code, const char *words)
+{
+    struct tr_buffer details;
+    tr_buffer_init(&details, 0);
+    if (call->detail != NULL) {
+        print_details(call, code, words, &details);
+    }
+    refuse(call->exchange, code, words,
+           details.error != 0 ? (struct tr_text){.size = 0} : tr_buffer_text(&details));
+    tr_buffer_fini(&details);
 }
 
 static void finish(struct tr_api_call *call, enum tr_api_code code, const char *words)
@@ -55,7 +112,7 @@ static void finish(struct tr_api_call *call, enum tr_api_code code, const char *
     char room[HEADER_BYTES];
     struct tr_door_header headers[2];
     if (!call->has_begun) {
-        tri_grpc_refuse(call->exchange, code, words);
+        refuse_call(call, code, words);
         return;
     }
     size_t count = put_status(code, words, digits, room, headers);

@@ -28,21 +28,46 @@ static void answer(struct tr_door_exchange *exchange, int status, const char *ty
     tr_door_exchange_answer(exchange, status, headers, TR_COUNT_OF(headers), body);
 }
 
-/* The JSON of an error is that of google.rpc.Status, without details. */
-void tri_rest_refuse(struct tr_door_exchange *exchange, int status, enum tr_api_code code,
-                     const char *words)
+/* A message among others: its type stands before its fields. */
+static void print_detail(const ProtobufCMessage *detail, struct tr_buffer *json)
+{
+    struct tr_buffer fields;
+    tr_buffer_init(&fields, 0);
+    tr_flyte_message_write_json(detail, &fields);
+    struct tr_text text = tr_buffer_text(&fields);
+    bool is_empty = text.size < 3;
+    tr_buffer_print(json, "{\"@type\": \"" TRI_CALL_TYPE_PREFIX "%s\"%s", detail->descriptor->name,
+                    is_empty ? "" : ", ");
+    tr_buffer_add(json, is_empty ? "}" : text.data + 1, is_empty ? 1 : text.size - 1);
+    json->error = json->error != 0 ? json->error : fields.error;
+    tr_buffer_fini(&fields);
+}
+
+/* The JSON of an error is that of google.rpc.Status. */
+static void refuse(struct tr_door_exchange *exchange, int status, enum tr_api_code code,
+                   const char *words, const ProtobufCMessage *detail)
 {
     struct tr_buffer json;
     tr_buffer_init(&json, 0);
     tr_buffer_print(&json, "{\"code\": %d, \"message\": ", (int)code);
     tri_text_write(tr_text_of(words), &json);
-    tr_buffer_add_string(&json, ", \"details\": []}");
+    tr_buffer_add_string(&json, ", \"details\": [");
+    if (detail != NULL) {
+        print_detail(detail, &json);
+    }
+    tr_buffer_add_string(&json, "]}");
     if (json.error != 0) {
         tr_door_exchange_reset(exchange);
     } else {
         answer(exchange, status, JSON, tr_buffer_bytes(&json));
     }
     tr_buffer_fini(&json);
+}
+
+void tri_rest_refuse(struct tr_door_exchange *exchange, int status, enum tr_api_code code,
+                     const char *words)
+{
+    refuse(exchange, status, code, words, NULL);
 }
 
 /* Whether a header names a type, parameters of it or others beside it notwithstanding. */
@@ -77,7 +102,7 @@ static int send(struct tr_api_call *call, const ProtobufCMessage *response)
 static void finish(struct tr_api_call *call, enum tr_api_code code, const char *words)
 {
     if (!call->has_begun) {
-        tri_rest_refuse(call->exchange, tr_api_http_status(code), code, words);
+        refuse(call->exchange, tr_api_http_status(code), code, words, call->detail);
     }
 }
 

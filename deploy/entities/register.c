@@ -67,6 +67,33 @@ static void tell_difference(struct tri_job *job, const struct tr_entity *before,
     tr_buffer_fini(&lines);
 }
 
+/* Of workflows clients may read what was the matter. */
+static void add_reason(struct tri_job *job, const struct tr_entity *entity, bool is_identical)
+{
+    Flyteidl__Admin__CreateWorkflowFailureReason *reason = tr_flyte_message_new(
+        &job->arena, &flyteidl__admin__create_workflow_failure_reason__descriptor);
+    Flyteidl__Admin__WorkflowErrorExistsIdenticalStructure *same = tr_flyte_message_new(
+        &job->arena, &flyteidl__admin__workflow_error_exists_identical_structure__descriptor);
+    Flyteidl__Admin__WorkflowErrorExistsDifferentStructure *other = tr_flyte_message_new(
+        &job->arena, &flyteidl__admin__workflow_error_exists_different_structure__descriptor);
+    if (entity->kind != TR_ENTITY_WORKFLOW || reason == NULL || same == NULL || other == NULL) {
+        return;
+    }
+    Flyteidl__Core__Identifier *id = tri_id_new(job, entity);
+    if (is_identical) {
+        same->id = id;
+        reason->reason_case =
+            FLYTEIDL__ADMIN__CREATE_WORKFLOW_FAILURE_REASON__REASON_EXISTS_IDENTICAL_STRUCTURE;
+        reason->exists_identical_structure = same;
+    } else {
+        other->id = id;
+        reason->reason_case =
+            FLYTEIDL__ADMIN__CREATE_WORKFLOW_FAILURE_REASON__REASON_EXISTS_DIFFERENT_STRUCTURE;
+        reason->exists_different_structure = other;
+    }
+    job->detail = job->arena.error == 0 ? &reason->base : NULL;
+}
+
 static bool is_equal(const struct tr_entity *a, const struct tr_entity *b)
 {
     return a->message.size == b->message.size &&
@@ -123,6 +150,7 @@ static int hear(void *self, const struct tr_entity *entity)
     }
     if (!is_equal(entity, &found)) {
         tell_difference(job, &found, entity);
+        add_reason(job, entity, false);
         return IS_OTHER;
     }
     return is_the_one(registering, entity) ? IS_SAME : 0;
@@ -169,6 +197,7 @@ static void end(struct registering *registering, int error, const ProtobufCMessa
     if (error == IS_SAME) {
         tri_job_fail(job, TR_API_ALREADY_EXISTS, "%s with identical structure already exists",
                      nouns[registering->id.kind]);
+        add_reason(job, &registering->id, true);
     } else if (error == TR_INVALID && tr_report_total(&registering->report) > 0) {
         tri_tell_report(job, &registering->report);
     } else if (error < 0) {

@@ -93,7 +93,7 @@ static void give_back(void *argument)
     if (call != NULL && job->response != NULL) {
         tr_api_answer(call, job->response);
     } else if (call != NULL) {
-        tr_api_fail(call, job->code, "%s", job->words);
+        tr_api_fail_with(call, job->code, job->detail, "%s", job->words);
     }
     free_job(job);
 }

@@ -33,6 +33,7 @@ struct tri_job {
     enum tr_api_code code;
     char words[TR_API_WORDS_BYTES];
     const ProtobufCMessage *response;
+    const ProtobufCMessage *detail; /* of a failure, or NULL */
     struct tri_job *next;
 };
 

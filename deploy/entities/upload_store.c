@@ -1,6 +1,6 @@
 /*
- * Uploads on their way into their place. The door's thread checks the URL and collects what comes; a
- * thread of the store's own, which may wait for the disk, writes it into a new file, digests it,
+ * Uploads on their way into their place. The door's thread checks the URL and collects what comes;
+ * a thread of the store's own, which may wait for the disk, writes it into a new file, digests it,
  * syncs it at the end and gives it its name. What has a name is never written again: the same
  * content is there already, and other content is refused.
  *

@@ -198,6 +198,9 @@ class RegistrationTest(EntitiesTest):
         self.assertEqual(self.call(address, "look"), LOOK)
         self.assertEqual(self.call(address, "again"), AGAIN)
         self.assertEqual(self.call(address, "look"), LOOK)
+        self.assertEqual(self.call(address, "reasons"), [
+            [6, True, True, "exists_identical_structure", "main"],
+            [3, True, True, "exists_different_structure", "main"]])
 
     def test_what_is_wrong_is_told(self):
         address, = self.serve()
@@ -225,10 +228,24 @@ class RegistrationTest(EntitiesTest):
         self.assertEqual((status, json.loads(answer)), (200, {}))
         status, _, answer = self.curl(address, "/api/v1/tasks", "-d", f"@{body}")
         self.assertEqual((status, json.loads(answer)["code"]), (409, 6))
+        id = {"project": "flytesnacks", "domain": "development", "version": "v1"}
+        flow = self.write("flow", json.dumps({
+            "id": {**id, "name": "flow"}, "spec": {"template": {
+                "interface": {"inputs": {"variables": {"a": {"type": {"simple": "INTEGER"}}}}},
+                "nodes": [{"id": "n0", "metadata": {"name": "n0"},
+                           "taskNode": {"referenceId": {**id, "name": "double"}},
+                           "inputs": [{"var": "a", "binding": {"promise": {"var": "a"}}}]}]}}}))
+        for expected in (200, 409):
+            status, _, answer = self.curl(address, "/api/v1/workflows", "-d", f"@{flow}")
+            self.assertEqual(status, expected, answer)
+        detail, = json.loads(answer)["details"]
+        self.assertEqual(detail["@type"],
+                         "type.googleapis.com/flyteidl.admin.CreateWorkflowFailureReason")
+        self.assertEqual(detail["exists_identical_structure"]["id"]["name"], "flow")
         lists = [(f"tasks/{place}?limit=1", "tasks", 1), (f"tasks/{place}/double", "tasks", 1),
-                 (f"task_ids/{place}", "entities", 2), (f"workflows/{place}", "workflows", 1),
+                 (f"task_ids/{place}", "entities", 2), (f"workflows/{place}", "workflows", 2),
                  (f"workflows/{place}/main", "workflows", 1),
-                 (f"workflow_ids/{place}", "entities", 1),
+                 (f"workflow_ids/{place}", "entities", 2),
                  (f"launch_plans/{place}", "launch_plans", 2),
                  (f"launch_plans/{place}/nightly", "launch_plans", 1),
                  (f"launch_plan_ids/{place}", "entities", 2),

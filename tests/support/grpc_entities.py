@@ -16,6 +16,7 @@ from flyteidl.admin import schedule_pb2, task_pb2, workflow_pb2
 from flyteidl.core import identifier_pb2, interface_pb2, literals_pb2, tasks_pb2, types_pb2
 from flyteidl.core import workflow_pb2 as core_workflow
 from flyteidl.service import admin_pb2_grpc, dataproxy_pb2, dataproxy_pb2_grpc
+from google.rpc import status_pb2
 
 from grpc_calls import open_channel, outcome_of
 
@@ -164,6 +165,23 @@ def again(client):
     ]
     client.task("double", "v2", command="false")
     return outcomes
+
+
+@with_client
+def reasons(client):
+    """What stands beside the words when a workflow is there already."""
+    found = []
+    for after in (("n0", "n1"), ("n0",)):
+        try:
+            client.workflow("main", main_spec(after))
+        except grpc.RpcError as error:
+            packed = dict(error.trailing_metadata())["grpc-status-details-bin"]
+            status = status_pb2.Status.FromString(packed)
+            reason = workflow_pb2.CreateWorkflowFailureReason()
+            found.append([status.code, status.message == error.details(),
+                          status.details[0].Unpack(reason), reason.WhichOneof("reason"),
+                          getattr(reason, reason.WhichOneof("reason")).id.name])
+    return found
 
 
 @with_client
