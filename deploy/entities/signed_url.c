@@ -5,32 +5,13 @@
  */
 #include "deploy/entities/signed_url.h"
 
+#include <sodium.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/compiled/pack.h"
-
-#define BLOCK_BYTES 64
-#define HASH_BYTES 32
 #define QUERY_BYTES 256
 
-static void hash(const uint8_t key[TR_SIGNED_KEY_BYTES], uint8_t pad, struct tr_bytes bytes,
-                 uint8_t digest[HASH_BYTES], int *error)
-{
-    uint8_t block[BLOCK_BYTES];
-    struct tr_buffer whole;
-    memset(block, pad, sizeof block);
-    for (size_t i = 0; i < TR_SIGNED_KEY_BYTES; i++) {
-        block[i] ^= key[i];
-    }
-    tr_buffer_init(&whole, 0);
-    tr_buffer_add(&whole, block, sizeof block);
-    tr_buffer_add(&whole, bytes.data, bytes.size);
-    tr_digest(tr_buffer_bytes(&whole), digest);
-    *error = *error != 0 ? *error : whole.error;
-    tr_buffer_fini(&whole);
-}
+_Static_assert(TR_SIGNED_KEY_BYTES == crypto_auth_hmacsha256_KEYBYTES, "libsodium's key");
 
 static void put_hex(struct tr_buffer *buffer, const uint8_t *bytes, size_t size)
 {
@@ -67,32 +48,31 @@ static void print_plain(const struct tr_signed_url *url, struct tr_buffer *query
     }
 }
 
-static int sign(const struct tr_signed_url *url, const uint8_t key[TR_SIGNED_KEY_BYTES],
-                uint8_t signature[HASH_BYTES])
+/* What the signature is over: the method, the path and the query. */
+static int print_signed(const struct tr_signed_url *url, struct tr_buffer *text)
 {
-    uint8_t inner[HASH_BYTES];
-    struct tr_buffer text;
-    tr_buffer_init(&text, 0);
-    tr_buffer_add_string(&text, "PUT\n");
-    tr_buffer_add_text(&text, url->path);
-    tr_buffer_add_string(&text, "\n");
-    print_plain(url, &text);
-    int error = text.error;
-    hash(key, 0x36, tr_buffer_bytes(&text), inner, &error);
-    hash(key, 0x5c, (struct tr_bytes){.data = inner, .size = sizeof inner}, signature, &error);
-    tr_buffer_fini(&text);
-    return error;
+    tr_buffer_init(text, 0);
+    tr_buffer_add_string(text, "PUT\n");
+    tr_buffer_add_text(text, url->path);
+    tr_buffer_add_string(text, "\n");
+    print_plain(url, text);
+    return text->error;
 }
 
 void tr_signed_url_print(const struct tr_signed_url *url, const uint8_t key[TR_SIGNED_KEY_BYTES],
                          struct tr_buffer *query)
 {
-    uint8_t signature[HASH_BYTES];
-    int error = sign(url, key, signature);
-    print_plain(url, query);
-    tr_buffer_add_string(query, "&signature=");
-    put_hex(query, signature, sizeof signature);
+    uint8_t signature[crypto_auth_hmacsha256_BYTES];
+    struct tr_buffer text;
+    int error = print_signed(url, &text);
+    if (error == 0) {
+        (void)crypto_auth_hmacsha256(signature, text.data, text.size, key);
+        print_plain(url, query);
+        tr_buffer_add_string(query, "&signature=");
+        put_hex(query, signature, sizeof signature);
+    }
     query->error = query->error != 0 ? query->error : error;
+    tr_buffer_fini(&text);
 }
 
 /* Takes NAME=VALUE off the front; false: something else stands there. */
@@ -123,11 +103,21 @@ static bool read_number(struct tr_text text, uint64_t *number)
     return text.size > 0 && text.size <= 15 && (text.size == 1 || text.data[0] != '0');
 }
 
+/* The time that it takes tells nothing. */
+static bool is_signed(const struct tr_signed_url *url, const uint8_t key[TR_SIGNED_KEY_BYTES],
+                      const uint8_t signature[crypto_auth_hmacsha256_BYTES])
+{
+    struct tr_buffer text;
+    bool is_right = print_signed(url, &text) == 0 &&
+                    crypto_auth_hmacsha256_verify(signature, text.data, text.size, key) == 0;
+    tr_buffer_fini(&text);
+    return is_right;
+}
+
 bool tr_signed_url_read(struct tr_signed_url *url, struct tr_text query,
                         const uint8_t key[TR_SIGNED_KEY_BYTES])
 {
-    uint8_t given[HASH_BYTES];
-    uint8_t right[HASH_BYTES];
+    uint8_t signature[crypto_auth_hmacsha256_BYTES];
     struct tr_text value;
     bool is_fine = query.size <= QUERY_BYTES && take(&query, "expires=", &value) &&
                    read_number(value, &url->expires_s);
@@ -135,11 +125,6 @@ bool tr_signed_url_read(struct tr_signed_url *url, struct tr_text query,
     if (url->has_md5) {
         is_fine = tr_hex_read(value, url->md5, sizeof url->md5);
     }
-    is_fine = is_fine && take(&query, "signature=", &value) && query.size == 0 &&
-              tr_hex_read(value, given, sizeof given) && sign(url, key, right) == 0;
-    uint8_t difference = 0;
-    for (size_t i = 0; is_fine && i < sizeof given; i++) {
-        difference |= given[i] ^ right[i]; /* always all, so that the time tells nothing */
-    }
-    return is_fine && difference == 0;
+    return is_fine && take(&query, "signature=", &value) && query.size == 0 &&
+           tr_hex_read(value, signature, sizeof signature) && is_signed(url, key, signature);
 }

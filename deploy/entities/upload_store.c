@@ -68,6 +68,7 @@ static void free_upload(struct tri_upload *upload)
     }
     tri_buffer_fini(&upload->pending);
     tri_buffer_fini(&upload->batch);
+    tr_md5_fini(&upload->md5);
     tr_free(upload);
 }
 
@@ -269,7 +270,9 @@ static int make_way(const struct tri_upload_store *store, char *path)
     size_t begin = strlen(store->folder) + 1;
     for (char *slash = strchr(path + begin, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        int error = mkdir(path, FOLDER_MODE) == 0 || errno == EEXIST ? 0 : TR_SYSTEM;
+        int error = mkdir(path, FOLDER_MODE) == 0 ? tr_file_sync_name(path)
+                    : errno == EEXIST             ? 0
+                                                  : TR_SYSTEM;
         *slash = '/';
         if (error != 0) {
             return error;
