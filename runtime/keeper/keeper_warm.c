@@ -5,8 +5,9 @@
  * there: so what an interpreter says that cannot begin is a packet on it, too, and the reason why
  * the worker is refused. Packets of attempts wait here beyond a few, since the system queues few.
  *
- * A forked process is known by what the kernel says of who has sent its "r". It may be reparented
- * later than that, but before its end is: its parent between ends without doing anything.
+ * A forked process is known by what the kernel says of who has sent its "r". Where a worker forks
+ * twice it may be reparented later than that, but before its end is: its parent between ends
+ * without doing anything.
  *
  * Its mark is a worker's until it has become an attempt's: /SERIAL, as no key begins, and blanks up
  * to the size of the longest, which it writes its own mark over.

@@ -3,7 +3,7 @@
  * fork for each of them (warm_worker.py, which is a part of this program).
  *
  *     keeper                          worker                     forked process
- *     words, socket, plan      ->     imports, forks twice  ->   becomes what the plan says
+ *     words, socket, plan      ->     imports, forks        ->   becomes what the plan says
  *                              <---------------------------------  "r": it is ready
  *     "g": run                 --------------------------------->  runs the command
  *

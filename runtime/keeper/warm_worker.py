@@ -6,13 +6,15 @@ hold secrets. That process makes itself into what the keeper would have started,
 ready, and runs the command when the keeper says so. If anything of this fails it ends, and the
 keeper starts a process of the usual kind, which tells what is wrong.
 
-It is forked twice, so that its parent ends and the keeper becomes its parent. What the imports have
-started or opened would be shared by all attempts: then the worker says so, and serves none.
+Its parent is the keeper: from a worker of one thread it is cloned so, and from others it is forked
+twice, so that its parent ends. What the imports have started or opened would be shared by all
+attempts: then the worker says so, and serves none.
 """
 
 import _io
 import asyncio
 import atexit
+import ctypes
 import gc
 import importlib
 import importlib.metadata
@@ -20,6 +22,7 @@ import os
 import random
 import selectors
 import shutil
+import signal
 import socket
 import sys
 import threading
@@ -34,6 +37,14 @@ HARMLESS = {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"}
 # How OpenBLAS is asked for its threads, which it ends by itself before a fork.
 BLAS_THREADS = ["openblas_get_num_threads", "openblas_get_num_threads64_",
                 "scipy_openblas_get_num_threads", "scipy_openblas_get_num_threads64_"]
+
+
+# Of the system call clone: its number and where its arguments begin to differ, by machine.
+CLONES = {"x86_64": (56, lambda tid: (tid, 0)), "aarch64": (220, lambda tid: (0, tid))}
+CLONE_PARENT = 0x00008000
+CLONE_CHILD_CLEARTID = 0x00200000
+CLONE_CHILD_SETTID = 0x01000000
+PR_GET_TID_ADDRESS = 40
 
 
 class Worker:
@@ -133,7 +144,7 @@ class Worker:
             if reason:
                 self.control.send(reason.encode())
                 os._exit(0)
-            if fork_twice():
+            if fork_for_keeper():
                 return words, files
             for file in files:
                 os.close(file)
@@ -218,7 +229,6 @@ def blas_threads():
         paths = {line.split()[-1] for line in maps if "openblas" in line}
     count = 0
     for path in paths:
-        import ctypes
         library = ctypes.CDLL(path)
         for name in BLAS_THREADS:
             if hasattr(library, name):
@@ -277,6 +287,35 @@ def write_mark(mark, address, size):
     with open("/proc/self/mem", "rb+", buffering=0) as memory:
         memory.seek(address)
         memory.write(mark[:size].ljust(size, b"\0"))
+
+
+def fork_for_keeper():
+    """True in a process whose parent is the keeper, or will be; false in this one."""
+    is_alone = len(os.listdir("/proc/self/task")) == 1
+    forked = clone_for_keeper() if is_alone else None
+    return fork_twice() if forked is None else forked
+
+
+def clone_for_keeper():
+    """A fork that gives the new process the parent of this one; none where it cannot be done.
+
+    The C library has no fork of that kind, and what it and other libraries do around one is done
+    for other threads, of which there must be none. What Python does is done here as well.
+    """
+    clone, arguments = CLONES.get(os.uname().machine, (None, None))
+    library = ctypes.PyDLL(None)
+    tid = ctypes.c_ulong()
+    if clone is None or library.prctl(PR_GET_TID_ADDRESS, ctypes.byref(tid), 0, 0, 0) != 0:
+        return None
+    flags = CLONE_PARENT | CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | signal.SIGCHLD
+    words = [ctypes.c_ulong(word) for word in (clone, flags, 0, 0, *arguments(tid.value))]
+    library.PyOS_BeforeFork()
+    made = library.syscall(*words)
+    if made == 0:
+        library.PyOS_AfterFork_Child()
+        return True
+    library.PyOS_AfterFork_Parent()
+    return False if made > 0 else None
 
 
 def fork_twice():

@@ -202,6 +202,32 @@ give([is_warm(), *state])
         self.assertEqual(len({number for number, _ in states}), 5)
         self.assertTrue(all(is_warm for _, is_warm in states))
 
+    def test_both_ways_to_fork(self):
+        """With a thread that is borne with, as jemalloc's, it is forked twice, and else once."""
+        self.module("""
+clock = time.pthread_getcpuclockid(threading.get_ident())
+give([is_warm(), os.getppid() == KEEPER, FORKS, [os.getpid()] == FORKS[-1:],
+      time.clock_gettime(clock) > 0, len(os.listdir("/proc/self/task"))])
+""", before="""
+KEEPER, FORKS = os.getppid(), []
+os.register_at_fork(after_in_child=lambda: FORKS.append(os.getpid()))
+if "THREAD" in os.environ:
+    import _thread, ctypes
+    named = _thread.allocate_lock()
+    named.acquire()
+    def rest():
+        ctypes.CDLL(None).prctl(15, b"jemalloc_bg_thd")
+        named.release()
+        time.sleep(3600)
+    _thread.start_new_thread(rest, ())
+    named.acquire()
+""")
+        for env, times in (({}, 1), ({"THREAD": "1"}, 2)):
+            self.flow(env=env)
+            warm, is_keepers, forks, *rest = self.output()
+            self.assertEqual([warm, is_keepers, len(forks), *rest],
+                             [True, True, times, True, True, 1])
+
     def test_loops_of_asyncio_are_their_own(self):
         """One that an import has made is woken in each attempt by that attempt alone."""
         self.module("""
