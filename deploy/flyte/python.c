@@ -25,9 +25,16 @@
 
 extern char **environ;
 
-/* Answers are lines of words between tabs; what modules print goes elsewhere. */
+/*
+ * Answers are lines of words between tabs; what modules print goes elsewhere, and so do the
+ * temporary folders that flytekit makes when it is imported, and leaves.
+ */
 static const char script[] =
-    "import os, sys\n"
+    "import os, shutil, sys, tempfile\n"
+    "tempfile.tempdir = tempfile.mkdtemp(prefix='troupe-')\n"
+    "def end():\n"
+    "    shutil.rmtree(tempfile.tempdir, ignore_errors=True)\n"
+    "    os._exit(0)\n"
     "out = os.fdopen(os.dup(1), 'w')\n"
     "os.dup2(2, 1)\n"
     "def say(*words):\n"
@@ -37,7 +44,7 @@ static const char script[] =
     "    say('version', flytekit.__version__)\n"
     "except ImportError as error:\n"
     "    say('flytekit', error.name or '', error)\n"
-    "    os._exit(0)\n"
+    "    end()\n"
     "import importlib\n"
     "for name in sys.argv[1:]:\n"
     "    try:\n"
@@ -47,7 +54,7 @@ static const char script[] =
     "    except BaseException:\n"
     "        pass\n"
     "say('end')\n"
-    "os._exit(0)\n";
+    "end()\n";
 
 /* Words before the modules: python -c SCRIPT. */
 #define WORDS 3

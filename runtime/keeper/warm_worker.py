@@ -16,6 +16,7 @@ import asyncio
 import atexit
 import ctypes
 import gc
+import glob
 import importlib
 import importlib.metadata
 import os
@@ -25,6 +26,7 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import traceback
 import warnings
@@ -58,6 +60,7 @@ class Worker:
         os.close(null)
         self.own = {self.control.fileno(), *self.said, 0, 1, 2}
         self.mark = mark_place()
+        place_folders(worker_folder())
         self.loops = []  # of asyncio, made by imports
         self.entries = {}  # by the name of the program
         self.modules = {}  # by name: what its import has written, to stdout and stderr
@@ -166,6 +169,7 @@ class Worker:
         write_mark(mark, *self.mark)
         for file in self.said:
             os.close(file)
+        place_folders(os.environ["TROUPE_TMP"])
         renew(self.loops)
         answer.send(b"r")
         if answer.recv(1) != b"g":
@@ -189,6 +193,34 @@ class Worker:
             sys.excepthook(*sys.exc_info())
             status = 1
         leave(status)
+
+
+def worker_folder():
+    """A folder for as long as this process lives; those of workers that have ended are removed."""
+    begin = os.path.join(tempfile.gettempdir(), "flyte-warm-")
+    for folder in glob.glob(f"{glob.escape(begin)}*-*"):
+        pid = folder.removeprefix(begin).partition("-")[0]
+        if pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+            shutil.rmtree(folder, ignore_errors=True)
+    return tempfile.mkdtemp(prefix=f"flyte-warm-{os.getpid()}-")
+
+
+def place_folders(folder):
+    """flytekit makes temporary folders, and leaves some: they are to go with what is around them.
+
+    For others the place does not change, since names of sockets there must not be long.
+    """
+    make = getattr(tempfile.mkdtemp, "wrapped", tempfile.mkdtemp)
+
+    def mkdtemp(suffix=None, prefix=None, dir=None):
+        caller = sys._getframe(1)
+        while caller is not None and caller.f_globals.get("__name__") == "tempfile":
+            caller = caller.f_back
+        name = str(caller.f_globals.get("__name__")) if caller is not None else ""
+        is_flytekits = dir is None and name.partition(".")[0] == "flytekit"
+        return make(suffix, prefix, folder if is_flytekits else dir)
+    mkdtemp.wrapped = make
+    tempfile.mkdtemp = mkdtemp
 
 
 def modules_of(words):

@@ -10,14 +10,17 @@ import pathlib
 import random
 import signal
 import sys
+import tempfile
 import unittest
 
 from program import LIMIT_S, ProgramTest, process_folders, wait_until
 
 ENTRY = """
-import importlib, sys
+import importlib, sys, tempfile
 def execute_task_cmd():
     importlib.import_module(sys.argv[sys.argv.index("task-module") + 1]).main()
+def temporary():
+    return tempfile.mkdtemp(), tempfile.TemporaryDirectory()
 """
 
 SCRIPT = """#!{python}
@@ -227,6 +230,30 @@ if "THREAD" in os.environ:
             warm, is_keepers, forks, *rest = self.output()
             self.assertEqual([warm, is_keepers, len(forks), *rest],
                              [True, True, times, True, True, 1])
+
+    def test_flytekits_folders_go_with_their_attempt(self):
+        """What it makes and leaves; those of others stay where they are made."""
+        self.module("""
+one, two = temporary()
+three = tempfile.mkdtemp()
+os.rmdir(three)
+give([is_warm(), BEFORE[0], one, two.name, three, os.environ["TROUPE_TMP"]])
+""", before="""
+import tempfile
+from flytekit.bin.entrypoint import temporary
+BEFORE = temporary()
+""")
+        self.flow()
+        workers = []
+        for _ in range(2):
+            warm, before, one, two, other, tmp = map(str, self.output())
+            self.assertEqual([warm, os.path.dirname(one), os.path.dirname(two)], ["True", tmp, tmp])
+            self.assertEqual(os.path.dirname(other), tempfile.gettempdir())
+            self.assertRegex(before, f"^{tempfile.gettempdir()}/flyte-warm-[0-9]+-[^/]*/tmp")
+            self.assertFalse(os.path.exists(tmp))
+            workers.append(os.path.dirname(before))
+            wait_until(lambda: not self.marked(), "the worker has ended with the engine")
+        self.assertEqual([os.path.exists(worker) for worker in workers], [False, True])
 
     def test_loops_of_asyncio_are_their_own(self):
         """One that an import has made is woken in each attempt by that attempt alone."""
