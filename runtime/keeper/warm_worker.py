@@ -113,6 +113,7 @@ class Worker:
                        if issubclass(type(each), asyncio.selector_events.BaseSelectorEventLoop)]
         self.loops = [each for each in self.loops if not each.is_closed()]
         gc.freeze()
+        give_back()
         return self.obstacle(program)
 
     def obstacle(self, program):
@@ -233,9 +234,24 @@ def watched_files():
     prefixes = tuple({f"{prefix}/" for prefix in (sys.prefix, sys.base_prefix)})
     yield from (folder for folder in sys.path if folder.startswith(prefixes))
     for module in list(sys.modules.values()):
-        file = getattr(module, "__dict__", {}).get("__file__")  # nothing is loaded by a look
+        file = names_in(module).get("__file__")
         if isinstance(file, str) and not file.startswith(prefixes):
             yield file
+
+
+def names_in(module):
+    """Past a module's own way, by which one that is loaded when it is needed would be loaded."""
+    try:
+        return object.__getattribute__(module, "__dict__")
+    except AttributeError:
+        return {}
+
+
+def give_back():
+    """Memory that was needed once, where the C library keeps it."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def stamp(file):

@@ -231,6 +231,20 @@ if "THREAD" in os.environ:
             self.assertEqual([warm, is_keepers, len(forks), *rest],
                              [True, True, times, True, True, 1])
 
+    def test_nothing_is_loaded_that_waits_for_its_use(self):
+        self.module("""
+give([is_warm(), type(LAZY).__name__, LAZY.ONE, type(LAZY).__name__])
+""", before="""
+from importlib import util
+spec = util.find_spec("lazy")
+spec.loader = util.LazyLoader(spec.loader)
+LAZY = sys.modules["lazy"] = util.module_from_spec(spec)
+spec.loader.exec_module(LAZY)
+""")
+        (self.folder / "code" / "lazy.py").write_text("ONE = 1\n")
+        self.flow()
+        self.assertEqual(self.output(), [True, "_LazyModule", 1, "module"])
+
     def test_flytekits_folders_go_with_their_attempt(self):
         """What it makes and leaves; those of others stay where they are made."""
         self.module("""
