@@ -184,14 +184,6 @@ bool tr_flyte_futures_are(struct tr_bytes decision, struct tr_bytes *futures)
 
 /* ------------------------------------------------------------------ errors */
 
-/*
- * A text, or another one where it is empty; a failure without words would be shown as a blank line.
- */
-static struct tr_text said(const char *text, const char *otherwise)
-{
-    return tr_text_of(text[0] != '\0' ? text : otherwise);
-}
-
 int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes document,
                         struct tr_flyte_error *error)
 {
@@ -205,9 +197,13 @@ int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes document,
      * as the user's error, which are the answers that repeat nothing.
      */
     const Flyteidl__Core__ContainerError *found = message->error;
+    struct tr_text words;
+    if (tri_flyte_trace_order(arena, found->message, &words) != 0) {
+        return TR_MEMORY;
+    }
     *error = (struct tr_flyte_error){
-        .code = said(found->code, "TaskFailed"),
-        .message = said(found->message, "the task says no more"),
+        .code = tr_text_of(found->code[0] != '\0' ? found->code : "TaskFailed"),
+        .message = words.size > 0 ? words : tr_text_of("the task says no more"),
         .is_recoverable = found->kind == FLYTEIDL__CORE__CONTAINER_ERROR__KIND__RECOVERABLE,
         .is_systems = found->origin == FLYTEIDL__CORE__EXECUTION_ERROR__ERROR_KIND__SYSTEM,
     };

@@ -32,6 +32,10 @@ bool tri_flyte_is_entry(const ProtobufCMessageDescriptor *descriptor);
 /* Puts the entries of all maps in a message in the order of their keys: they have none. */
 void tri_flyte_sort(ProtobufCMessage *message);
 
+/* The words of an error in the order in which people read them, in an arena. TR_MEMORY. */
+TR_MUST_USE int tri_flyte_trace_order(struct tr_arena *arena, const char *text,
+                                      struct tr_text *ordered);
+
 /* A text as C's string in an arena; NULL with TR_INVALID in `error` when it holds a zero byte. */
 TR_MUST_USE char *tri_flyte_string(struct tr_arena *arena, struct tr_text text, int *error);
 

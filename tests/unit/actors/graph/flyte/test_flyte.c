@@ -453,6 +453,65 @@ static void test_error_documents(void **state)
     assert_int_equal(tr_flyte_error_read(&help.arena, BYTES("\x0a\x05"), &said), TR_MALFORMED);
 }
 
+/* An ErrorDocument with this message. */
+static struct tr_text told_of(const char *message)
+{
+    static uint8_t bytes[1024];
+    size_t size = strlen(message);
+    uint8_t error[3] = {0x12, (uint8_t)(0x80 | (size & 0x7f)), (uint8_t)(size >> 7)};
+    size_t whole = size + sizeof error;
+    bytes[0] = 0x0a;
+    bytes[1] = (uint8_t)(0x80 | (whole & 0x7f));
+    bytes[2] = (uint8_t)(whole >> 7);
+    memcpy(bytes + 3, error, sizeof error);
+    memcpy(bytes + 3 + sizeof error, message, size);
+    struct tr_flyte_error said;
+    assert_int_equal(tr_flyte_error_read(
+                         &help.arena, (struct tr_bytes){.data = bytes, .size = whole + 3}, &said),
+                     0);
+    return said.message;
+}
+
+#define TRACE "Trace:\n\n    Traceback (most recent call last):\n"
+#define FLYTEKITS                                                                                 \
+    "      File \"/v/lib/python3.11/site-packages/flytekit/core/base_task.py\", line 7, in run\n" \
+    "        native = self.execute()\n                 ^^^^^\n"
+#define OWN "      File \"/code/flows.py\", line 4, in odd\n        raise ValueError(\"no\")\n"
+
+/* What was raised comes first, and of the traceback the files that are not flytekit's. */
+static void test_tracebacks(void **state)
+{
+    (void)state;
+    const struct {
+        const char *said;
+        const char *told;
+    } rows[] = {
+        {TRACE FLYTEKITS OWN "    ValueError: no\n\nMessage:\n\n    ValueError: no",
+         "ValueError: no\nTraceback (most recent call last):\n"
+         "  File \"/code/flows.py\", line 4, in odd\n    raise ValueError(\"no\")"},
+        {TRACE OWN "    KeyError: 1\n\n    During handling:\n\n" FLYTEKITS OWN
+                   "    ValueError: a\n    b\n\nMessage:\n\n    ValueError: a\n    b\n",
+         "ValueError: a\nb\nTraceback (most recent call last):\n"
+         "  File \"/code/flows.py\", line 4, in odd\n    raise ValueError(\"no\")\n"
+         "KeyError: 1\n\nDuring handling:\n\n"
+         "  File \"/code/flows.py\", line 4, in odd\n    raise ValueError(\"no\")"},
+        {TRACE FLYTEKITS "    TypeError: x\n\nMessage:\n\n    TypeError: x",
+         "TypeError: x\nTraceback (most recent call last):\n"
+         "  File \"/v/lib/python3.11/site-packages/flytekit/core/base_task.py\", line 7, in run\n"
+         "    native = self.execute()\n             ^^^^^"},
+        {TRACE OWN, TRACE OWN},
+        {"Trace:\n\n\nMessage:\n\n", "the task says no more"},
+        {"Trace:\n\n\nMessage:\n\n    x", "x"},
+        {"\nMessage:\n\n    x", "\nMessage:\n\n    x"},
+        {"", "the task says no more"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        struct tr_text told = told_of(rows[i].said);
+        assert_int_equal(told.size, strlen(rows[i].told));
+        assert_memory_equal(told.data, rows[i].told, told.size);
+    }
+}
+
 /* ------------------------------------------------------------------ memory */
 
 static uint64_t allocations_left;
@@ -527,6 +586,7 @@ int main(void)
         TEST(test_a_literal_inside_may_lie_elsewhere),
         TEST(test_files_of_literals_that_are_wrong),
         TEST(test_error_documents),
+        TEST(test_tracebacks),
         TEST(test_wherever_memory_ends),
     };
 #undef TEST
