@@ -122,29 +122,31 @@ class FolderTest(ProgramTest):
         self.assertEqual(self.document("run", "flow.yaml", "reads", "-i",
                                        f"f={inside}")["outputs"], {"text": "inside"})
 
-    def test_a_blob_that_is_missing_fails_its_node_in_words(self):
+    def error_of(self, node, spoil):
+        """What it fails with behind a gate, before which something is spoilt."""
         running = self.start("run", "flow.yaml", "waits", "--name", "it")
         running.wait_for("wait: waits for approval")
-        self.lose_blobs("-a.txt")
+        spoil()
         self.troupe("approve", "it", "ship")
         status, _, stderr = running.end()
         self.assertEqual(status, 1, stderr)
-        error = self.document("get", "it/read")["error"]
+        return self.document("get", f"it/{node}")["error"]
+
+    def spoil_large(self):
+        """Damages the only large value."""
+        for path in (self.store / "blobs").glob("[0-9a-f]*"):
+            if path.stat().st_size > 100_000:
+                path.chmod(0o600)
+                path.write_bytes(path.read_bytes()[:-1])
+
+    def test_a_blob_that_is_missing_fails_its_node_in_words(self):
+        error = self.error_of("read", lambda: self.lose_blobs("-a.txt"))
         self.assertIn("InputsNotFoundError", error["code"])
         self.assertRegex(error["message"], "the input 'blob:[0-9a-f]{64}-a.txt': .*-a.txt: "
                          "No such file or directory")
 
     def test_a_large_value_that_is_damaged_fails_its_node_in_words(self):
-        running = self.start("run", "flow.yaml", "waits", "--name", "it")
-        running.wait_for("wait: waits for approval")
-        for path in (self.store / "blobs").glob("[0-9a-f]*"):
-            if path.stat().st_size > 100_000:
-                path.chmod(0o600)
-                path.write_bytes(path.read_bytes()[:-1])
-        self.troupe("approve", "it", "ship")
-        status, _, stderr = running.end()
-        self.assertEqual(status, 1, stderr)
-        error = self.document("get", "it/sum")["error"]
+        error = self.error_of("sum", self.spoil_large)
         self.assertIn("StorageError", error["code"])
         self.assertRegex(error["message"], "the value at blob:[0-9a-f]{64} cannot be read: it has "
                          "another size than it had")

@@ -66,17 +66,17 @@ class ObjectsTest(InObjects, test_blobs.FolderTest):
             if part in name:
                 self.objects.signed("DELETE", f"/{BUCKET}/{PREFIX}/{name}")
 
+    def spoil_large(self):
+        self.empty_cache()
+        sizes = self.objects.objects()
+        large, = (name for name, size in sizes.items() if size > 100_000)
+        self.objects.signed("PUT", f"/{large}", b"other")
+
     def run_it(self, name="it"):
         return self.document("run", "flow.yaml", "main", "--name", name)["outputs"]
 
     def test_a_blob_that_is_missing_fails_its_node_in_words(self):
-        running = self.start("run", "flow.yaml", "waits", "--name", "it")
-        running.wait_for("wait: waits for approval")
-        self.lose_blobs("-a.txt")
-        self.troupe("approve", "it", "ship")
-        status, _, stderr = running.end()
-        self.assertEqual(status, 1, stderr)
-        error = self.document("get", "it/read")["error"]
+        error = self.error_of("read", lambda: self.lose_blobs("-a.txt"))
         self.assertIn("InputsNotFoundError", error["code"])
         self.assertRegex(error["message"], "the input 'blob:[0-9a-f]{64}-a.txt': GET "
                          f"{self.objects.endpoint}/{BUCKET}/{PREFIX}/[0-9a-f]{{64}}-a.txt: the "
@@ -92,16 +92,7 @@ class ObjectsTest(InObjects, test_blobs.FolderTest):
         self.assertIn("InputsNotFoundError", error["code"])
 
     def test_a_large_value_that_is_damaged_fails_its_node_in_words(self):
-        running = self.start("run", "flow.yaml", "waits", "--name", "it")
-        running.wait_for("wait: waits for approval")
-        self.empty_cache()
-        sizes = self.objects.objects()
-        large, = (name for name, size in sizes.items() if size > 100_000)
-        self.objects.signed("PUT", f"/{large}", b"other")
-        self.troupe("approve", "it", "ship")
-        status, _, stderr = running.end()
-        self.assertEqual(status, 1, stderr)
-        error = self.document("get", "it/sum")["error"]
+        error = self.error_of("sum", self.spoil_large)
         self.assertIn("StorageError", error["code"])
         self.assertIn("what the object store has under this name is another content or damaged",
                       error["message"])
