@@ -112,6 +112,7 @@ static void write_variables(struct tr_document *document, const char *key,
         tr_document_text(document, "name", variable->name);
         tr_type_write(variable->type, &text);
         tr_document_text(document, "type", tr_buffer_text(&text));
+        tr_document_text(document, "description", variable->description);
         tr_buffer_cut(&text, 0);
         bool is_shown = variable->has_default &&
                         tr_literal_json(variable->type, variable->default_value, &text) == 0;
@@ -133,11 +134,11 @@ static bool is_shown(const struct tr_node *node)
 }
 
 /* What of it nobody acts on, in Flyte's JSON. */
-static void write_extra(struct tr_document *document, const struct tr_node *node)
+static void write_extra(struct tr_document *document, struct tr_bytes extra)
 {
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
-    if (node->extra.size > 0 && tr_literal_json(NULL, node->extra, &text) == 0) {
+    if (extra.size > 0 && tr_literal_json(NULL, extra, &text) == 0) {
         tr_document_json(document, "extra", tr_buffer_text(&text));
     } else {
         tr_document_null(document, "extra");
@@ -166,7 +167,7 @@ static void write_nodes(struct tr_document *document, const struct tr_graph *gra
             }
         }
         tr_document_end(document);
-        write_extra(document, node);
+        write_extra(document, node->extra);
         tr_document_end(document);
     }
 }
@@ -197,6 +198,8 @@ static void write_entity(struct tr_document *document, const struct tr_graph *gr
         write_nodes(document, graph, &graph->workflows[entity.index]);
     }
     tr_document_end(document);
+    write_extra(document,
+                entity.kind == TASK ? graph->tasks[entity.index].extra : (struct tr_bytes){0});
     tr_document_end(document);
 }
 
@@ -240,6 +243,37 @@ static int print_entity(const struct tr_graph *graph, struct entity entity)
     return error;
 }
 
+/* What is said of its inputs and outputs, a line each. */
+static void print_descriptions(const struct tr_variables *variables)
+{
+    for (uint32_t i = 0; i < variables->count; i++) {
+        const struct tr_variable *variable = &variables->items[i];
+        if (variable->description.size > 0) {
+            printf("  %.*s: %.*s\n", TRI_TEXT(variable->name), TRI_TEXT(variable->description));
+        }
+    }
+}
+
+/* What Flyte's task says beside that: its parts by name, a line each, as Flyte's JSON has them. */
+static int print_extra(struct tr_bytes extra)
+{
+    struct tr_cursor cursor = tr_cursor_of(extra);
+    uint32_t count = extra.size > 0 ? tr_read_map(&cursor) : 0;
+    int error = cursor.error;
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        struct tr_text name = tr_read_text(&cursor);
+        struct tr_bytes value = tr_read_any(&cursor);
+        struct tr_buffer text;
+        tr_buffer_init(&text, 0);
+        error = cursor.error != 0 ? cursor.error : tr_literal_json(NULL, value, &text);
+        if (error == 0) {
+            printf("  %.*s: %.*s\n", TRI_TEXT(name), TRI_TEXT(tr_buffer_text(&text)));
+        }
+        tr_buffer_fini(&text);
+    }
+    return error;
+}
+
 /* The nodes of a workflow below it. */
 static int print_nodes(const struct tr_graph *graph, const struct tr_workflow *workflow)
 {
@@ -278,6 +312,13 @@ static int tell(const struct inspect *inspect)
             continue;
         }
         error = print_entity(inspect->graph, entity);
+        if (error == 0 && inspect->name != NULL) {
+            print_descriptions(inputs_of(inspect->graph, entity));
+            print_descriptions(outputs_of(inspect->graph, entity));
+        }
+        if (error == 0 && inspect->name != NULL && entity.kind == TASK) {
+            error = print_extra(inspect->graph->tasks[entity.index].extra);
+        }
         if (error == 0 && inspect->name != NULL && entity.kind == WORKFLOW) {
             error = print_nodes(inspect->graph, &inspect->graph->workflows[entity.index]);
         }

@@ -203,13 +203,58 @@ workflow flows.main.sums(err: int, n0: int = 5, o0: int) -> (o0: int, n0: int)
 """)
         sums, = self.document("inspect", "flows.tgz", "flows.main.sums")
         self.assertEqual(sums["inputs"][1],
-                         {"name": "n0", "type": "int", "has_default": True, "default": 5})
+                         {"name": "n0", "type": "int", "description": "", "has_default": True,
+                          "default": 5})
         self.assertEqual(sums["nodes"][1], {"node": "n1.x", "kind": "task",
                                             "target": "flows.more.double", "after": ["n0"],
                                             "extra": None})
         _, stderr = self.troupe("inspect", "flows.tgz", "gone", status=2)
         self.assertEqual(stderr, "troupe inspect: there is no workflow, launch plan or task "
                                  "'gone'\n")
+
+    def test_what_a_package_says_for_people(self):
+        """Descriptions of variables, and what a plugin's task says beside its configuration."""
+        self.package("""
+spec = task("t.kept", "1", {"a": INTEGER})
+template = spec.template
+template.type = "armada"
+template.ClearField("container")
+template.interface.inputs.variables["a"].description = "what is \u00fc doubled"
+template.interface.outputs.variables["o0"].description = "twice that"
+template.config["k"] = "v"
+template.custom.update({"queue": "research"})
+template.security_context.run_as.iam_role = "somebody"
+template.extended_resources.gpu_accelerator.device = "nvidia-tesla-t4"
+template.metadata.tags["team"] = "data"
+template.metadata.pod_template_name = "large"
+members[0] = (members[0][0], spec.SerializeToString())
+workflow("t.flow", {"a": INTEGER}, [node("n0", "t.kept", a=promise("", "a"))],
+         {"o0": promise("n0")})
+made = workflow_pb2.WorkflowSpec.FromString(members[1][1])
+made.template.interface.inputs.variables["a"].description = "the number"
+members[1] = (members[1][0], made.SerializeToString())
+""")
+        kept, = self.document("inspect", "flows.tgz", "t.kept")
+        self.assertEqual(kept["inputs"][0]["description"], "what is \u00fc doubled")
+        self.assertEqual(kept["outputs"][0]["description"], "twice that")
+        extra = kept["extra"]
+        self.assertEqual(extra["config"], {"k": "v"})
+        self.assertEqual(extra["securityContext"]["runAs"]["iamRole"], "somebody")
+        self.assertEqual(extra["extendedResources"]["gpuAccelerator"]["device"], "nvidia-tesla-t4")
+        self.assertEqual((extra["metadata"]["tags"], extra["metadata"]["podTemplateName"]),
+                         ({"team": "data"}, "large"))
+        shown = self.troupe("inspect", "flows.tgz", "t.kept")[0].splitlines()
+        self.assertEqual(shown[:3], ["task t.kept(a: int) -> (o0: int)",
+                                     "  a: what is \u00fc doubled", "  o0: twice that"])
+        self.assertIn('  config: {"k": "v"}', shown)
+        flow, = self.document("inspect", "flows.tgz", "t.flow")
+        self.assertEqual((flow["inputs"][0]["description"], flow["extra"]), ("the number", None))
+        self.assertIn("  a: the number\n", self.troupe("inspect", "flows.tgz", "t.flow")[0])
+        closure = subprocess.run([PROGRAM, "inspect", "flows.tgz", "t.flow", "-o", "proto"],
+                                 cwd=self.folder, env=self.environment(), check=True,
+                                 capture_output=True).stdout
+        for words in ("what is \u00fc doubled", "twice that", "the number", "nvidia-tesla-t4"):
+            self.assertIn(words.encode(), closure)
 
     def test_a_task_runs_alone(self):
         self.package(SUMS)

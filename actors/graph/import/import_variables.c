@@ -66,7 +66,8 @@ static bool add_variable(struct tri_import *import, const variable_entry *entry,
 {
     const struct tr_variable variable = {
         .type = tri_import_type(import, entry->value == NULL ? NULL : entry->value->type),
-        .description = tr_text_of("")};
+        .description = tri_import_keep(
+            import, tr_text_of(entry->value == NULL ? "" : entry->value->description))};
     const struct tri_name name = {.text = tr_text_of(entry->key)};
     const Flyteidl__Core__Literal *given = default_of(defaults, entry->key);
     const struct tr_tree *value = given == NULL || variable.type == NULL
