@@ -68,7 +68,7 @@ class ArrayTest(ArmadaTest):
                              arrays * (size // SUBMIT_MAX + 1 + submits_more()))
         for method, figures in calls.items():
             self.assertLessEqual(figures["per_second_max"], 2 * per_second, method)
-        if not IS_SANITIZED:  # so slow that streams end by time, and the next overlaps at the server
+        if not IS_SANITIZED:  # so slow that streams end by time, and the next one overlaps
             self.assertLessEqual(counters["streams_peak"], arrays)
         engine.signal(signal.SIGTERM)
         self.assertEqual(engine.end()[0], 0)

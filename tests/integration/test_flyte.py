@@ -179,8 +179,11 @@ def module_of(path):
     return f"{package}.{name}" if package in ("admin", "service") else f"core.{path.stem}"
 
 
+# Not of flyteidl; no client would understand us otherwise (integration/api_entities).
+OTHERS = ("grpc_health", "rpc_status")
+
 MODULES = [module_of(path) for path in sorted(PROTOS.glob("*.proto"))
-           if path.stem not in ("well_known", "grpc_health")]
+           if path.stem not in ("well_known", *OTHERS)]
 
 # Takes all inputs from inputs.pb, prints them, and gives them back.
 ECHO = """
@@ -212,8 +215,8 @@ def have_library(python, *packages):
 def declared():
     """What our definitions declare: (kind, message, member) and its number and type."""
     for path in sorted(PROTOS.glob("*.proto")):
-        if path.stem in ("grpc_health", "rpc_status"):
-            continue  # no client would understand us otherwise (integration/api_entities)
+        if path.stem in OTHERS:
+            continue
         package, inside = "", []
         for line in path.read_text().splitlines():
             line = line.split("//")[0].strip()
