@@ -25,7 +25,7 @@ struct tr_peer {
     const uint8_t *key; /* its public key, TR_WIRE_KEY_BYTES; NULL: what is sent is not encrypted */
 };
 
-/* A group that is not on its host of origin, whose number its own begins with. */
+/* A group that is not with its partition, whose number its own begins with. */
 struct tr_group_place {
     uint64_t group;
     uint16_t number; /* of the host that has it, which may be this one */
@@ -77,10 +77,19 @@ struct tr_host_options {
     void *program;                     /* returned by tr_program; it outlives the host */
     uint32_t counter_count;            /* counters of tr_count, at most TR_COUNTERS_MAX */
     /*
-     * For several hosts: this one's number, 1 to TR_HOST_NUMBER_MAX, unique among them and constant
-     * as long as its store has data; it needs a store. 0: there are no other hosts.
+     * For several hosts: this one's number, 1 to TR_HOST_NUMBER_MAX, unique among them; it needs a
+     * store. 0: there are no other hosts.
      */
     uint16_t number;
+    /*
+     * The host of each partition of all groups (0: nobody that is known), as it is in a view, the
+     * number of its last change. NULL: partition N is that of host N, and a store is that of its
+     * host for ever.
+     */
+    const uint16_t *partitions;
+    size_t partition_count; /* at most TR_PARTITIONS_MAX */
+    uint64_t view;
+    uint8_t slot;       /* below TR_HOSTS_MAX, of no other host at the same time */
     const char *listen; /* its address for the others, such as "tcp://127.0.0.1:7070" */
     /*
      * With keys all that hosts say to each other is encrypted, each peer has one, and only peers
@@ -89,7 +98,7 @@ struct tr_host_options {
     const struct tr_wire_keys *keys;
     const struct tr_peer *peers;
     size_t peer_count;
-    const struct tr_group_place *places; /* of groups that are not on their host of origin */
+    const struct tr_group_place *places; /* of groups that are not with their partition */
     size_t place_count;
 };
 

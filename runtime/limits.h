@@ -193,7 +193,10 @@
 /* Slices in which each run is timed, after a slow one. */
 #define TR_TIMED_SLICES 64
 
-/* Other hosts of one host, and groups that are not on their host of origin. */
+/* Partitions of all groups, each of which has one host. */
+#define TR_PARTITIONS_MAX 1024
+
+/* Other hosts of one host, and groups that are not with their partition. */
 #define TR_HOSTS_MAX 64
 #define TR_ROUTES_MAX 65536
 

@@ -333,7 +333,7 @@ int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
         return TR_INVALID;
     }
     struct tr_key key = {.group = context->actor->key.group};
-    int error = request->is_group ? tri_group_number_new(worker, &key.group) : 0;
+    int error = request->is_group ? tri_group_number_new(worker, key.group, &key.group) : 0;
     if (error != 0) {
         return error;
     }

@@ -227,28 +227,86 @@ struct tr_ref tr_group_root(uint64_t group)
 }
 
 /*
- * Written at once into the batch that will also have the group's first actor, so no number is
- * assigned twice. Each worker has its own counter. From the top: the host, 44 bits of this counter,
- * 4 bits of the worker.
+ * The numbers that each worker counts have 44 bits. A store that is alone begins at a random one of
+ * 42 bits. Of several hosts of a store each counts with its slot (6 bits, behind 01) before a
+ * random beginning of 35: so any host may give a number in any partition, whoever had that before.
+ * What begins with 10 or 11 is not counted by anybody. A random beginning lets a group that goes
+ * into another store keep its number.
  */
-int tri_group_number_new(struct tri_worker *worker, uint64_t *out)
+#define ALONE_BITS 42
+#define SLOT_BITS 6
+#define COUNT_BITS 36
+#define OF_SLOT (1ULL << (COUNT_BITS + SLOT_BITS))
+
+static_assert(TR_HOSTS_MAX <= 1 << SLOT_BITS, "each host has a slot of its own");
+
+uint64_t tri_group_cell(const struct tri_shared *shared, uint32_t worker)
+{
+    return shared->directory.number == 0
+               ? TRI_META_NEXT_GROUP + worker
+               : TRI_META_NEXT_GROUP_OF_SLOT + (uint64_t)shared->slot * TR_WORKERS_MAX + worker;
+}
+
+uint64_t tri_group_first_number(const struct tri_shared *shared, uint64_t drawn)
+{
+    return shared->directory.number == 0
+               ? drawn >> (64 - ALONE_BITS)
+               : OF_SLOT | (uint64_t)shared->slot << COUNT_BITS | drawn >> (64 - (COUNT_BITS - 1));
+}
+
+/*
+ * Where a group begins: with the one that it begins from, so that what talks much is together; else
+ * in one of this host's partitions after the other.
+ */
+static int choose_partition(const struct tri_worker *worker, uint64_t from, uint64_t number,
+                            uint64_t *partition)
+{
+    const struct tri_owners *owners = &worker->owners;
+    uint64_t near = tri_group_partition(from);
+    if (owners->self == 0) {
+        *partition = 0;
+        return 0;
+    }
+    if (!tr_group_is_none(from) && near < TR_PARTITIONS_MAX &&
+        owners->hosts[near] == owners->self) {
+        *partition = near;
+        return 0;
+    }
+    uint64_t count = tri_owners_count(owners, owners->self);
+    if (count == 0) {
+        return TR_NO_CONNECTION;
+    }
+    *partition = tri_owners_nth(owners, owners->self, number % count);
+    return 0;
+}
+
+/*
+ * Written at once into the batch that will also have the group's first actor, so no number is
+ * assigned twice. Each worker has its own counter. From the top: the partition, 44 bits of this
+ * counter, 4 bits of the worker.
+ */
+int tri_group_number_new(struct tri_worker *worker, uint64_t from, uint64_t *out)
 {
     uint64_t number = worker->next_group + 1;
-    if (worker->is_journaled) {
+    uint64_t partition;
+    int error = choose_partition(worker, from, number, &partition);
+    if (error == 0 && worker->is_journaled) {
         struct tri_op op = {
             .kind = TRI_OP_PUT_META,
-            .number = TRI_META_NEXT_GROUP + worker->index,
+            .number = tri_group_cell(worker->shared, worker->index),
             .data = {.data = (const uint8_t *)&number, .size = sizeof number},
         };
         /* The caller can be told that there is no memory, so the batch need not fail. */
-        int error = tri_batch_make_room(&worker->batch, sizeof(struct tri_batch_op) + op.data.size);
-        if (error != 0) {
-            return error;
+        error = tri_batch_make_room(&worker->batch, sizeof(struct tri_batch_op) + op.data.size);
+        if (error == 0) {
+            tri_batch_add(&worker->batch, &op);
         }
-        tri_batch_add(&worker->batch, &op);
+    }
+    if (error != 0) {
+        return error;
     }
     worker->next_group = number;
-    *out = tri_group_origin(worker->shared->directory.number) | number << 4 | worker->index;
+    *out = tri_partition_origin(partition) | number << 4 | worker->index;
     return 0;
 }
 

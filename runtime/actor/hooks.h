@@ -92,7 +92,7 @@ static inline bool tri_is_interhost(struct tr_key key)
 /* Whether a group lives on another host. */
 static inline bool tri_is_remote(const struct tri_worker *worker, uint64_t group)
 {
-    return !tri_directory_is_here(&worker->shared->directory, group);
+    return !tri_owners_is_here(&worker->owners, group);
 }
 
 /* A message for a receiver that is not on this worker, on a host that is not alone: takes it over

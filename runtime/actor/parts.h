@@ -164,8 +164,14 @@ void tri_page_put(struct tri_worker *worker, struct tri_actor *actor, uint32_t p
                   size_t size);
 /* Whether the host has memory for a new group: 0 or TR_BUSY. */
 TR_MUST_USE int tri_group_may_begin(const struct tri_shared *shared);
-/* A new group number. TR_MEMORY. */
-TR_MUST_USE int tri_group_number_new(struct tri_worker *worker, uint64_t *number);
+/*
+ * A new group number, in the partition of the group that it begins from (0: from none) if that is
+ * here. TR_MEMORY; TR_NO_CONNECTION: this host has no partition.
+ */
+TR_MUST_USE int tri_group_number_new(struct tri_worker *worker, uint64_t from, uint64_t *number);
+/* The cell of the store that has the last number of a worker, and the first number of a new one. */
+uint64_t tri_group_cell(const struct tri_shared *shared, uint32_t worker);
+uint64_t tri_group_first_number(const struct tri_shared *shared, uint64_t drawn);
 
 /* ---------------------------------------------------------------- page.c */
 

@@ -20,6 +20,7 @@
 #include "runtime/limits.h"
 #include "runtime/link/directory.h"
 #include "runtime/link/outbox.h"
+#include "runtime/link/owners.h"
 #include "runtime/trace/recorder.h"
 
 /* If messages take longer on average, the worker reads the clock between them. */
@@ -42,7 +43,10 @@ struct tri_shared {
      */
     struct tr_ref host;
     uint32_t services;              /* bits by enum tr_service: available services */
-    struct tri_directory directory; /* which host has which group */
+    struct tri_directory directory; /* the hosts */
+    struct tri_owners owners;       /* which of them has which group, at the start */
+    uint8_t slot;                   /* of this host among those of its store */
+    uint64_t voice;                 /* the group in which it speaks to others itself */
     void *program;                  /* tr_program */
     struct tr_bounds bounds;
     bool is_balanced;             /* actors move from busy workers to idle ones */
@@ -273,6 +277,10 @@ struct tri_worker {
     /* The place whose frame is being read, or this worker's own. */
     uint32_t receiving_from;
     /* Other hosts (cluster/interhost.h). */
+    struct tri_owners owners;            /* which host has which group, as this worker knows it */
+    struct tri_key_map early_views;      /* (group, view) to be told, of a view not known yet */
+    uint64_t lost_view;                  /* changes of owners told to actors here last, from this */
+    uint64_t lost_view_ms;               /* view on; and when; 0: never */
     struct tri_key_map interhost_actors; /* on this worker */
     struct tri_key_map remote_waiters;   /* actors here that may wait for another host */
     uint64_t links_up;                   /* bits by the index of the directory's peers */

@@ -37,8 +37,9 @@ static uint32_t own_epoch(const struct tri_interhost_turn *turn)
 
 static bool is_up(const struct tri_interhost_turn *turn, uint64_t group)
 {
-    const struct tri_directory *directory = &turn->context->worker->shared->directory;
-    int place = tri_directory_place(directory, tri_directory_host(directory, group));
+    const struct tri_worker *worker = turn->context->worker;
+    int place =
+        tri_directory_place(&worker->shared->directory, tri_owners_host(&worker->owners, group));
     return place >= 0 && (turn->state->links_up & 1ULL << place) != 0;
 }
 
@@ -564,8 +565,8 @@ static int look_after_link(void *self, struct tri_interhost_turn *turn, uint32_t
     const struct tr_interhost_link *link = self;
     struct tri_pair *pair;
     int error = tri_pair_edit(turn, page, &pair);
-    const struct tri_directory *directory = &turn->context->worker->shared->directory;
-    if (error != 0 || tri_directory_host(directory, pair->group) != link->host) {
+    const struct tri_owners *owners = &turn->context->worker->owners;
+    if (error != 0 || tri_owners_host(owners, pair->group) != link->host) {
         return error;
     }
     pair->tries = 0;
@@ -588,6 +589,33 @@ static int on_link(struct tri_interhost_turn *turn, const struct tr_message *mes
         tri_remote_fail_waits(turn->context->worker, own_group(turn), link.host);
     }
     return 0;
+}
+
+/* A group has another host: as if its link had been down, and were what that of its host now is. */
+static int look_after_view(void *self, struct tri_interhost_turn *turn, uint32_t page)
+{
+    const struct tr_interhost_view *view = self;
+    struct tri_pair *pair;
+    int error = tri_pair_edit(turn, page, &pair);
+    const struct tri_owners *owners = &turn->context->worker->owners;
+    if (error != 0 || tri_owners_view(owners, pair->group) < view->view) {
+        return error;
+    }
+    pair->tries = 0;
+    return pair->kept > 0 ? send_again(turn, page) : set_due(turn, pair);
+}
+
+static int on_view(struct tri_interhost_turn *turn, const struct tr_message *message)
+{
+    struct tr_interhost_view view;
+    int error = tr_message_read(message, interhost_view, &view);
+    if (error != 0) {
+        return error;
+    }
+    if (turn->state->is_waited_for) {
+        tri_remote_fail_moved(turn->context->worker, own_group(turn), view.view);
+    }
+    return tri_pair_each(turn, &view, look_after_view);
 }
 
 static int on_ended(struct tri_interhost_turn *turn, const struct tr_message *message)
@@ -831,7 +859,7 @@ static const struct {
     {&tr_interhost_out_schema, on_out, false},    {&tr_interhost_send_schema, on_send, true},
     {&tr_interhost_ack_schema, on_ack, true},     {&tr_interhost_end_schema, on_end, true},
     {&tr_interhost_ended_schema, on_ended, true}, {&tr_interhost_link_schema, on_link, false},
-    {&tr_timer_schema, on_timer, false},
+    {&tr_interhost_view_schema, on_view, false},  {&tr_timer_schema, on_timer, false},
 };
 
 bool tri_interhost_accepts(uint16_t type)

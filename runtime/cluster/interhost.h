@@ -51,6 +51,17 @@ void tri_remote_on_link(struct tri_worker *worker, const struct tr_message *mess
 void tri_remote_fail_waits(struct tri_worker *worker, uint64_t group, uint16_t host);
 void tri_remote_on_lost(struct tri_worker *worker, const struct tr_message *message);
 
+/* The interhost service tells a worker who has the partitions now. */
+void tri_remote_on_owners(struct tri_worker *worker, const struct tr_message *message);
+
+/*
+ * Fails the waits of a group's actors, on all workers, for groups whose partitions got another host
+ * in a view: what that one's predecessor has not said any more is lost. On the worker of its
+ * interhost actor, after what the link to the predecessor delivered.
+ */
+void tri_remote_fail_moved(struct tri_worker *worker, uint64_t group, uint64_t view);
+void tri_remote_on_view(struct tri_worker *worker, const struct tr_message *message);
+
 /* Called by a worker for messages and ends of groups that concern other hosts (actor/hooks.h). */
 extern const struct tri_remote_ops tri_remote_ops;
 

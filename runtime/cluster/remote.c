@@ -11,7 +11,8 @@
  * An actor that waits for another host (an ask, a monitor, a link) is in the worker's map
  * `remote_waiters`. When a link goes down the interhost actor of each group tells all workers
  * (tr_interhost_lost), after everything that the link delivered, and each fails the waits of those
- * actors. An entry in the map may be stale; the edges of the actor decide.
+ * actors. An entry in the map may be stale; the edges of the actor decide. The same is done when
+ * partitions get another host (tr_interhost_view).
  *
  * Messages between actors of this host do not pass through here.
  */
@@ -22,7 +23,8 @@
 /*
  * The group in whose stream a message is sent. It is the sender's, but a worker that reports the
  * end of an actor (DOWN) does so in the stream of that actor's group: in another stream the DOWN
- * could overtake earlier messages of the actor.
+ * could overtake earlier messages of the actor. What a host says itself is said in a group of one
+ * of its partitions, so whoever has that next says it, should this host be lost.
  */
 static uint64_t source_group(const struct tri_worker *worker, const struct tri_message *message)
 {
@@ -37,8 +39,8 @@ static uint64_t source_group(const struct tri_worker *worker, const struct tri_m
         !tr_group_is_host(down.actor.key.group) && !tri_is_remote(worker, down.actor.key.group)) {
         return down.actor.key.group;
     }
-    TR_ASSERT(!tri_is_remote(worker, worker->shared->host.key.group));
-    return worker->shared->host.key.group;
+    TR_ASSERT(!tri_is_remote(worker, worker->shared->voice));
+    return worker->shared->voice;
 }
 
 /*
@@ -104,14 +106,13 @@ static struct tri_message *wrap(struct tri_worker *worker, const struct tri_mess
  */
 static void send_remote(struct tri_worker *worker, struct tri_message *message)
 {
-    const struct tri_directory *directory = &worker->shared->directory;
     struct tr_ref from = tri_message_from(message);
-    uint16_t host = tri_directory_host(directory, tri_message_to(message).group);
+    uint16_t host = tri_owners_host(&worker->owners, tri_message_to(message).group);
     if (tri_is_interhost(from.key)) {
         leave(worker, message);
         return;
     }
-    if (tri_directory_place(directory, host) < 0) {
+    if (tri_directory_place(&worker->shared->directory, host) < 0) {
         tri_dead_letter(worker, message, TR_NO_CONNECTION);
         return;
     }
@@ -255,14 +256,22 @@ static void fail_edge(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
-/* Fails an actor's waits for one host, or for any (0). */
-static void fail_edges(struct tri_worker *worker, struct tri_actor *actor, uint16_t host)
+/* Which waits fail. */
+struct failing {
+    uint16_t host; /* those for it; 0: for any */
+    uint64_t view; /* those for groups that got another host since then; 0: for any */
+};
+
+/* Fails an actor's waits. */
+static void fail_edges(struct tri_worker *worker, struct tri_actor *actor, struct failing failing)
 {
-    const struct tri_directory *directory = &worker->shared->directory;
+    const struct tri_owners *owners = &worker->owners;
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
-        bool is_meant = is_waiting_kind(edge->kind) && tri_is_remote(worker, edge->peer.group) &&
-                        (host == 0 || tri_directory_host(directory, edge->peer.group) == host);
+        uint64_t group = edge->peer.group;
+        bool is_meant = is_waiting_kind(edge->kind) && tri_is_remote(worker, group) &&
+                        (failing.host == 0 || tri_owners_host(owners, group) == failing.host) &&
+                        tri_owners_view(owners, group) >= failing.view;
         if (is_meant && !has_news(actor, edge)) {
             fail_edge(worker, actor, edge);
         }
@@ -271,24 +280,31 @@ static void fail_edges(struct tri_worker *worker, struct tri_actor *actor, uint1
 
 void tri_remote_note_loaded(struct tri_worker *worker, struct tri_actor *actor)
 {
-    fail_edges(worker, actor, 0);
+    fail_edges(worker, actor, (struct failing){0});
     note_waits(worker, actor);
 }
 
+static bool is_recent(const struct tri_worker *worker, uint64_t at_ms)
+{
+    return at_ms != 0 && worker->now_ms - at_ms < TR_INTERHOST_SILENCE_MS;
+}
+
+/*
+ * While the actor moved, the worker that it left and its new one may both have got a link's event,
+ * or a view, without it. Reporting again is safe: a wait that was reported before has no edge any
+ * more, or its report is in the mailbox (has_news).
+ */
 void tri_remote_note_moved(struct tri_worker *worker, struct tri_actor *actor)
 {
     const struct tri_directory *directory = &worker->shared->directory;
     note_waits(worker, actor);
     for (uint32_t i = 0; i < directory->peer_count; i++) {
-        uint64_t down_ms = worker->link_down_ms[i];
-        /*
-         * While the actor moved, the worker that it left and its new one may both have got the link
-         * event without it. Reporting again is safe: a wait that was reported before has no edge
-         * any more, or its report is in the mailbox (has_news).
-         */
-        if (down_ms != 0 && worker->now_ms - down_ms < TR_INTERHOST_SILENCE_MS) {
-            fail_edges(worker, actor, directory->peers[i].number);
+        if (is_recent(worker, worker->link_down_ms[i])) {
+            fail_edges(worker, actor, (struct failing){.host = directory->peers[i].number});
         }
+    }
+    if (is_recent(worker, worker->lost_view_ms)) {
+        fail_edges(worker, actor, (struct failing){.view = worker->lost_view});
     }
 }
 
@@ -309,24 +325,29 @@ static struct tr_key *keys_of(const struct tri_key_map *map, uint32_t *count)
     return keys;
 }
 
-/* Fails the waits of a group's actors here for a host. */
-static void lose_here(struct tri_worker *worker, const struct tr_interhost_lost *lost)
+/* Fails the waits of a group's actors here. */
+static void fail_here(struct tri_worker *worker, uint64_t group, struct failing failing)
 {
-    int place = tri_directory_place(&worker->shared->directory, lost->host);
-    if (place < 0) {
-        return;
-    }
-    worker->link_down_ms[place] = worker->now_ms;
     uint32_t count;
     struct tr_key *keys = keys_of(&worker->remote_waiters, &count);
     for (uint32_t i = 0; i < count; i++) {
-        bool is_meant = keys[i].group == lost->group;
+        bool is_meant = keys[i].group == group;
         struct tri_actor *actor = is_meant ? tri_actor_find(worker, keys[i], 0) : NULL;
         if (actor != NULL) {
-            fail_edges(worker, actor, lost->host);
+            fail_edges(worker, actor, failing);
         }
     }
     tr_free(keys);
+}
+
+/* The link to a host was down. */
+static void lose_here(struct tri_worker *worker, const struct tr_interhost_lost *lost)
+{
+    int place = tri_directory_place(&worker->shared->directory, lost->host);
+    if (place >= 0) {
+        worker->link_down_ms[place] = worker->now_ms;
+        fail_here(worker, lost->group, (struct failing){.host = lost->host});
+    }
 }
 
 void tri_remote_on_lost(struct tri_worker *worker, const struct tr_message *message)
@@ -349,19 +370,20 @@ void tri_remote_fail_waits(struct tri_worker *worker, uint64_t group, uint16_t h
 }
 
 static void tell_interhost(struct tri_worker *worker, struct tr_key key,
-                           const struct tr_interhost_link *link)
+                           const struct tr_schema *schema, const void *body)
 {
     struct tri_heading heading = tri_worker_heading(worker, (struct tr_ref){key, 0}, NULL);
-    tri_deliver_signal(worker, &heading, &tr_interhost_link_schema, link);
+    tri_deliver_signal(worker, &heading, schema, body);
 }
 
 /* Tells the interhost actors, after all messages that the link delivered. */
-static void tell_interhost_actors(struct tri_worker *worker, const struct tr_interhost_link *link)
+static void tell_interhost_actors(struct tri_worker *worker, const struct tr_schema *schema,
+                                  const void *body)
 {
     uint32_t count;
     struct tr_key *keys = keys_of(&worker->interhost_actors, &count);
     for (uint32_t i = 0; i < count; i++) {
-        tell_interhost(worker, keys[i], link);
+        tell_interhost(worker, keys[i], schema, body);
     }
     tr_free(keys);
 }
@@ -370,7 +392,8 @@ static void group_ended(struct tri_worker *worker, uint64_t group)
 {
     struct tr_key key = tri_interhost_key(group);
     if (tri_actor_find(worker, key, 0) != NULL) {
-        tell_interhost(worker, key, &(struct tr_interhost_link){.host = 0});
+        tell_interhost(worker, key, &tr_interhost_link_schema,
+                       &(struct tr_interhost_link){.host = 0});
     }
 }
 
@@ -393,7 +416,77 @@ void tri_remote_on_link(struct tri_worker *worker, const struct tr_message *mess
     } else {
         worker->links_up &= ~(1ULL << place);
     }
-    tell_interhost_actors(worker, &link);
+    tell_interhost_actors(worker, &tr_interhost_link_schema, &link);
+}
+
+/* ------------------------------------------------------- partitions with other hosts */
+
+/* Some partitions got another host: the view is known here. */
+static void lose_moved(struct tri_worker *worker, uint64_t group, uint64_t view)
+{
+    if (!is_recent(worker, worker->lost_view_ms) || view < worker->lost_view) {
+        worker->lost_view = view;
+    }
+    worker->lost_view_ms = worker->now_ms;
+    fail_here(worker, group, (struct failing){.view = view});
+}
+
+/*
+ * An interhost actor of another worker may have heard of a view before this worker has: then it
+ * waits, since here nobody knows yet which partitions are meant.
+ */
+static void hear_view(struct tri_worker *worker, const struct tr_interhost_view *view)
+{
+    if (view->view <= worker->owners.view) {
+        lose_moved(worker, view->group, view->view);
+        return;
+    }
+    int error = tri_key_map_set(&worker->early_views, (struct tr_key){view->group, view->view}, 1);
+    TR_ASSERT(error == 0); /* an actor would wait for ever */
+}
+
+void tri_remote_on_view(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_interhost_view view;
+    if (tr_message_read(message, interhost_view, &view) == 0) {
+        hear_view(worker, &view);
+    }
+}
+
+void tri_remote_fail_moved(struct tri_worker *worker, uint64_t group, uint64_t view)
+{
+    struct tr_interhost_view told = {.view = view, .group = group};
+    for (uint32_t place = 0; place < worker->shared->worker_count; place++) {
+        if (place != worker->index) {
+            tri_tell_worker(worker, place, &tr_interhost_view_schema, &told);
+        }
+    }
+    hear_view(worker, &told);
+}
+
+static void hear_early_views(struct tri_worker *worker)
+{
+    uint32_t count;
+    struct tr_key *keys = keys_of(&worker->early_views, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (keys[i].serial <= worker->owners.view) {
+            tri_key_map_remove(&worker->early_views, keys[i]);
+            lose_moved(worker, keys[i].group, keys[i].serial);
+        }
+    }
+    tr_free(keys);
+}
+
+void tri_remote_on_owners(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_interhost_owners told;
+    if (tr_message_read(message, interhost_owners, &told) != 0 ||
+        tri_owners_read(&worker->owners, told.view, told.hosts) != 0) {
+        return;
+    }
+    hear_early_views(worker);
+    tell_interhost_actors(worker, &tr_interhost_view_schema,
+                          &(struct tr_interhost_view){.view = told.view});
 }
 
 const struct tri_remote_ops tri_remote_ops = {.deliver = deliver, .group_ended = group_ended};

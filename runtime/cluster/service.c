@@ -17,14 +17,15 @@
 #define LINE_FIRST_BYTES 4096
 
 int tri_interhost_service_init(struct tri_interhost_service *service, struct tr_env *env,
-                               const struct tri_directory *directory, uint32_t worker_count,
+                               const struct tri_directory *directory,
+                               const struct tri_owners *owners, uint32_t worker_count,
                                struct tr_ref host)
 {
     *service = (struct tri_interhost_service){
         .env = env, .directory = directory, .worker_count = worker_count};
     tri_sender_init(&service->sender, TR_SERVICE_INTERHOST, host);
     service->peers = tr_alloc_zero(directory->peer_count + 1, sizeof *service->peers);
-    if (service->peers == NULL) {
+    if (service->peers == NULL || tri_owners_copy(&service->owners, owners) != 0) {
         return TR_MEMORY;
     }
     for (uint32_t i = 0; i < directory->peer_count; i++) {
@@ -46,6 +47,7 @@ void tri_interhost_service_fini(struct tri_interhost_service *service)
     }
     tr_free(service->peers);
     service->peers = NULL;
+    tri_owners_fini(&service->owners);
     tri_sender_fini(&service->sender);
 }
 
@@ -57,22 +59,27 @@ static struct tri_interhost_peer *peer_to(struct tri_interhost_service *service,
 
 /* ---------------------------------------------------------- to the workers */
 
-/* Tells every worker: only the workers know which of their actors wait for that host. */
-static void tell_workers(struct tri_interhost_service *service, uint16_t host, bool is_up)
+/* Tells every worker: only the workers know which of their actors wait for a host. */
+static void tell_workers(struct tri_interhost_service *service, const struct tr_schema *schema,
+                         const void *body)
 {
     for (uint32_t worker = 0; worker < service->worker_count; worker++) {
-        struct tr_interhost_link link = {.host = host, .is_up = is_up};
         struct tr_envelope envelope = {
             .kind = TR_KIND_CONTROL,
             .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
             .to_serial = TR_SERVICE_WORKERS + worker,
         };
-        int error =
-            tri_sender_send(&service->sender, worker, &envelope, &tr_interhost_link_schema, &link);
+        int error = tri_sender_send(&service->sender, worker, &envelope, schema, body);
         if (service->error == 0) {
             service->error = error;
         }
     }
+}
+
+static void tell_link(struct tri_interhost_service *service, uint16_t host, bool is_up)
+{
+    tell_workers(service, &tr_interhost_link_schema,
+                 &(struct tr_interhost_link){.host = host, .is_up = is_up});
 }
 
 /* Handles the events of a session. */
@@ -85,10 +92,10 @@ static void tell_news(struct tri_interhost_service *service, struct tri_interhos
          * arrive after their own resend.
          */
         peer->size = 0;
-        tell_workers(service, peer->number, false);
+        tell_link(service, peer->number, false);
     }
     if ((news & TRI_SESSION_UP) != 0) {
-        tell_workers(service, peer->number, true);
+        tell_link(service, peer->number, true);
     }
 }
 
@@ -162,6 +169,23 @@ static void send_frame(struct tri_interhost_service *service, struct tri_interho
 }
 
 /*
+ * Other hosts have some partitions. What is collected for their hosts before goes there, and is
+ * sent again to those that they have now.
+ */
+static void take_owners(struct tri_interhost_service *service, struct tr_bytes bytes)
+{
+    struct tr_interhost_owners told;
+    int error = tr_interhost_owners_unpack(tr_envelope_body(bytes.data),
+                                           tr_envelope_get(bytes.data, 8, version), &told);
+    if (error == 0) {
+        error = tri_owners_read(&service->owners, told.view, told.hosts);
+    }
+    if (error == 0) {
+        tell_workers(service, &tr_interhost_owners_schema, &told);
+    }
+}
+
+/*
  * Without a link the message is dropped: interhost actors keep theirs and send them again, and a
  * hint may be lost.
  */
@@ -172,9 +196,12 @@ static void take_message(struct tri_interhost_service *service, struct tr_bytes 
     if (bytes.size == 0 || tr_envelope_check(bytes, &size) != 0) {
         return; /* a wakeup only */
     }
+    if (tr_envelope_get(bytes.data, 16, type) == tr_interhost_owners_schema.id) {
+        take_owners(service, bytes);
+        return;
+    }
     uint64_t group = tr_envelope_get(bytes.data, 64, to_group);
-    struct tri_interhost_peer *peer =
-        peer_to(service, tri_directory_host(service->directory, group));
+    struct tri_interhost_peer *peer = peer_to(service, tri_owners_host(&service->owners, group));
     if (peer == NULL || !peer->session.is_up || peer_reserve(peer, bytes.size) != 0) {
         service->counts.messages_dropped++;
         return;
@@ -207,24 +234,27 @@ static bool take_messages(struct tri_interhost_service *service, uint64_t now_ns
 
 /*
  * Whether a message from another host may be delivered: it must be from one interhost actor to
- * another.
+ * another, each of a group that is on its host. A host that has lost a group may go on to speak for
+ * it; and what its new host says comes again when this one has heard of that.
  */
-static bool is_for_interhost(const struct tri_interhost_service *service, const uint8_t *message,
-                             struct tr_key *to)
+static bool is_for_interhost(const struct tri_interhost_service *service, uint16_t host,
+                             const uint8_t *message, struct tr_key *to)
 {
+    const struct tri_owners *owners = &service->owners;
+    uint64_t from_group = tr_envelope_get(message, 64, from_group);
     uint16_t type = tr_envelope_get(message, 16, type);
     *to = (struct tr_key){tr_envelope_get(message, 64, to_group),
                           tr_envelope_get(message, 64, to_serial)};
     return to->group != TR_GROUP_HERE && tri_is_interhost(*to) && tri_interhost_accepts(type) &&
            tr_envelope_get(message, 8, kind) == TR_KIND_TELL &&
-           tri_directory_is_here(service->directory, to->group);
+           tri_owners_host(owners, from_group) == host && tri_owners_is_here(owners, to->group);
 }
 
 /*
  * Passes the messages of a frame to the workers of their interhost actors; false if they are
  * malformed.
  */
-static bool hand_in(struct tri_interhost_service *service, struct tr_bytes rest)
+static bool hand_in(struct tri_interhost_service *service, uint16_t host, struct tr_bytes rest)
 {
     while (rest.size > 0) {
         size_t size;
@@ -232,7 +262,7 @@ static bool hand_in(struct tri_interhost_service *service, struct tr_bytes rest)
         if (tr_envelope_check(rest, &size) != 0) {
             return false;
         }
-        if (is_for_interhost(service, rest.data, &to)) {
+        if (is_for_interhost(service, host, rest.data, &to)) {
             uint32_t worker = (uint32_t)(to.serial & (TR_WORKERS_MAX - 1)) % service->worker_count;
             struct tr_bytes message = {.data = rest.data, .size = size};
             int error = tri_outbox_add(&service->sender.outbox, worker, message, false);
@@ -279,7 +309,7 @@ static void take_frame(struct tri_interhost_service *service, struct tr_bytes by
     tell_news(service, peer, news);
     if ((news & TRI_SESSION_TAKE) != 0) {
         service->counts.frames_taken++;
-        service->counts.frames_refused += hand_in(service, rest) ? 0 : 1;
+        service->counts.frames_refused += hand_in(service, head.host, rest) ? 0 : 1;
     } else if (rest.size > 0) {
         service->counts.frames_refused++;
     }

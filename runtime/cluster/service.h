@@ -6,6 +6,9 @@
  * actor. The service keeps nothing: while a link is down its messages are dropped, and interhost
  * actors send them again when they are told that it is up.
  *
+ * Who has which partition it hears first, and tells the workers behind all that it has passed on
+ * from the hosts before. From then on only what comes from a group's own host is taken.
+ *
  * Owned by one thread (or the simulator), which calls tri_interhost_service_step.
  */
 #ifndef TR_RUNTIME_CLUSTER_SERVICE_H
@@ -14,6 +17,7 @@
 #include "runtime/cluster/session.h"
 #include "runtime/env/env.h"
 #include "runtime/link/directory.h"
+#include "runtime/link/owners.h"
 #include "runtime/link/sender.h"
 #include "runtime/link/wire.h"
 
@@ -30,13 +34,14 @@ struct tri_interhost_peer {
 struct tri_interhost_counts {
     uint64_t frames_sent;
     uint64_t frames_taken;
-    uint64_t frames_refused;   /* lost, duplicated, out of order, or malformed */
+    uint64_t frames_refused;   /* lost, duplicated, out of order, or malformed; or of no owner */
     uint64_t messages_dropped; /* while a link was down */
 };
 
 struct tri_interhost_service {
     struct tr_env *env;
     const struct tri_directory *directory;
+    struct tri_owners owners; /* which host has which group, as the service knows it */
     uint32_t worker_count;
     struct tri_sender sender;
     struct tri_wire *wire; /* owned by its opener */
@@ -46,13 +51,14 @@ struct tri_interhost_service {
 };
 
 /*
- * `host` is this start of the host: sessions of a later incarnation are above all earlier ones.
- * Link and wire are set when they are open. TR_MEMORY.
+ * `host` is this start of the host: sessions of a later incarnation are above all earlier ones;
+ * `owners` are copied. Link and wire are set when they are open. TR_MEMORY.
  */
 TR_MUST_USE int tri_interhost_service_init(struct tri_interhost_service *service,
                                            struct tr_env *env,
                                            const struct tri_directory *directory,
-                                           uint32_t worker_count, struct tr_ref host);
+                                           const struct tri_owners *owners, uint32_t worker_count,
+                                           struct tr_ref host);
 void tri_interhost_service_fini(struct tri_interhost_service *service);
 
 /*

@@ -68,7 +68,7 @@ static uint32_t workers_wanted(const struct tr_host_options *options)
     return wanted > TR_WORKERS_MAX ? TR_WORKERS_MAX : (uint32_t)wanted;
 }
 
-/* The other hosts, and groups that have moved. */
+/* The other hosts. */
 static int fill_directory(struct tri_directory *directory, const struct tr_host_options *options)
 {
     int error = 0;
@@ -84,9 +84,29 @@ static int fill_directory(struct tri_directory *directory, const struct tr_host_
             error = tri_directory_set_key(directory, peer->number, peer->key);
         }
     }
+    return error;
+}
+
+/* Which of them has which partition, and which group that is elsewhere. */
+static int fill_owners(struct tri_shared *shared, const struct tr_host_options *options)
+{
+    struct tri_owners *owners = &shared->owners;
+    tri_owners_init(owners, options->number);
+    if (options->partition_count > TR_PARTITIONS_MAX) {
+        return TR_INVALID;
+    }
+    for (size_t i = 0; options->partitions != NULL && i < TR_PARTITIONS_MAX; i++) {
+        owners->hosts[i] = i < options->partition_count ? options->partitions[i] : 0;
+    }
+    owners->view = options->view;
+    uint64_t first = tri_owners_nth(owners, options->number, 0);
+    shared->voice = first < TR_PARTITIONS_MAX ? tri_partition_voice(first) : shared->host.key.group;
+    int error = 0;
     for (size_t i = 0; error == 0 && i < options->place_count; i++) {
         const struct tr_group_place *place = &options->places[i];
-        error = tri_directory_route(directory, place->group, place->number);
+        bool is_known = place->number == options->number ||
+                        tri_directory_place(&shared->directory, place->number) >= 0;
+        error = is_known ? tri_owners_route(owners, place->group, place->number) : TR_NOT_FOUND;
     }
     return error;
 }
@@ -112,10 +132,11 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
 {
     struct tri_shared *shared = &host->shared;
     if (options->number > TR_HOST_NUMBER_MAX || (options->number != 0 && host->store == NULL) ||
-        options->counter_count > TR_COUNTERS_MAX) {
+        options->counter_count > TR_COUNTERS_MAX || options->slot >= TR_HOSTS_MAX) {
         return TR_INVALID;
     }
     shared->env = host->env;
+    shared->slot = options->slot;
     shared->worker_count = workers_wanted(options);
     shared->durability = options->durability;
     shared->program = options->program;
@@ -141,30 +162,25 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
         return error;
     }
     error = fill_directory(&shared->directory, options);
+    if (error == 0) {
+        error = fill_owners(shared, options);
+    }
     return error != 0 ? error : register_behaviours(shared, options);
 }
 
-/*
- * Random bits of the first group number of a store, of 44. The two remaining bits leave room to
- * count on.
- */
-#define GROUP_PLACE_BITS 42
-
-/*
- * The assigned group numbers, by worker. A new store begins at a random one, so that a group
- * imported into another store keeps its number.
- */
+/* The assigned group numbers, by worker; one that has none yet draws where it begins. */
 static int load_next_groups(struct tr_host *host)
 {
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
         uint64_t next_group = 0;
         size_t size;
-        int error = tri_store_read_meta(host->store, TRI_META_NEXT_GROUP + i, &next_group,
+        int error = tri_store_read_meta(host->store, tri_group_cell(&host->shared, i), &next_group,
                                         sizeof next_group, &size);
         if (error == 0 && size == sizeof next_group) {
             host->workers[i].next_group = next_group;
         } else if (error == TR_NOT_FOUND) {
-            host->workers[i].next_group = tri_entropy(host->env) >> (64 - GROUP_PLACE_BITS);
+            host->workers[i].next_group =
+                tri_group_first_number(&host->shared, tri_entropy(host->env));
         } else if (error != 0) {
             return error;
         } else {
@@ -227,6 +243,7 @@ void tri_host_fini(struct tr_host *host)
         tri_journal_fini(&host->journal);
     }
     tri_sender_fini(&host->sender);
+    tri_owners_fini(&host->shared.owners);
     tri_directory_fini(&host->shared.directory);
     tri_control_fini(host);
 }

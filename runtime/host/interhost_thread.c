@@ -66,7 +66,8 @@ int tri_interhost_thread_start(struct tr_host *host, struct tri_interhost_thread
     }
     thread->host = host;
     int error = tri_interhost_service_init(&thread->service, host->env, &host->shared.directory,
-                                           host->shared.worker_count, host->shared.host);
+                                           &host->shared.owners, host->shared.worker_count,
+                                           host->shared.host);
     if (error == 0) {
         error = open_ends(thread);
     }
@@ -79,6 +80,36 @@ int tri_interhost_thread_start(struct tr_host *host, struct tri_interhost_thread
     }
     *out = thread;
     return 0;
+}
+
+int tri_interhost_thread_tell_owners(struct tr_host *host, uint64_t view, const uint16_t *hosts,
+                                     size_t count)
+{
+    const struct tri_directory *directory = &host->shared.directory;
+    const struct tri_owners *owners = &host->shared.owners; /* its own stay its own */
+    if (count > TR_PARTITIONS_MAX) {
+        return TR_INVALID;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool is_own = hosts[i] == directory->number;
+        if (is_own != (owners->hosts[i] == directory->number)) {
+            return TR_INVALID;
+        }
+        if (!is_own && hosts[i] != 0 && tri_directory_place(directory, hosts[i]) < 0) {
+            return TR_NOT_FOUND;
+        }
+    }
+    struct tr_interhost_owners told = {
+        .view = view, .hosts = {.data = (const uint8_t *)hosts, .size = count * sizeof hosts[0]}};
+    struct tr_envelope envelope = {
+        .kind = TR_KIND_CONTROL,
+        .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
+        .to_serial = TR_SERVICE_INTERHOST,
+    };
+    int error = tri_sender_send(&host->sender, TRI_PLACE_INTERHOST, &envelope,
+                                &tr_interhost_owners_schema, &told);
+    tri_sender_flush(&host->sender);
+    return error;
 }
 
 void tri_interhost_thread_request_stop(struct tri_interhost_thread *thread)

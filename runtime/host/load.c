@@ -127,11 +127,11 @@ static int load_actor(void *self, const struct tri_op *op)
         return 0;
     }
     note_loading(loading, op);
-    const struct tri_directory *directory = &loading->host->shared.directory;
-    bool is_ours = tri_directory_is_here(directory, op->key.group) &&
-                   (directory->number != 0 || op->key.group >> TR_GROUP_HOST_SHIFT == 0);
+    const struct tri_owners *owners = &loading->host->shared.owners;
+    bool is_ours = tri_owners_is_here(owners, op->key.group) &&
+                   (owners->self != 0 || tri_group_partition(op->key.group) == 0);
     if (!is_ours) {
-        return TR_INVALID; /* the store of another host, or of this one under another number */
+        return TR_INVALID; /* the store of another host, or a partition of another one */
     }
     int error = tri_image_read(worker, op->key, op->data, &loading->actor);
     if (error == 0) {

@@ -68,7 +68,7 @@ static int spawn(struct tri_worker *worker, const struct tr_spawn_request *reque
     };
     uint64_t begun = 0; /* its own new group */
     if (error == 0 && tr_group_is_none(request->group)) {
-        error = tri_group_number_new(worker, &begun);
+        error = tri_group_number_new(worker, 0, &begun);
     }
     if (error == 0) {
         error = tri_key_new(worker, begun != 0 ? begun : request->group, &spec.key);
@@ -188,6 +188,8 @@ static const struct {
     {&tr_observe_schema, tri_observe_on_ask},
     {&tr_interhost_link_schema, tri_remote_on_link},
     {&tr_interhost_lost_schema, tri_remote_on_lost},
+    {&tr_interhost_owners_schema, tri_remote_on_owners},
+    {&tr_interhost_view_schema, tri_remote_on_view},
 };
 
 /* These are for the worker itself, not for an actor: they are handled at once and never stored. */

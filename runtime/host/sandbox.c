@@ -85,6 +85,7 @@ int tri_sandbox_new(const struct tri_sandbox_options *options, struct tri_sandbo
     shared->seed = options->seed;
     shared->life.ahead_ms = options->ahead_ms;
     shared->directory.number = options->host;
+    tri_owners_init(&shared->owners, options->host);
     int error = add_behaviours(shared, options);
     if (error == 0) {
         error = tri_worker_init(&sandbox->worker, shared, 0);
@@ -115,6 +116,11 @@ int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor, struct tr_
     if (tr_group_is_host(actor.key.group) || tr_key_is_none(actor.key)) {
         return TR_MALFORMED;
     }
+    uint64_t partition = tri_group_partition(actor.key.group);
+    struct tri_owners *owners = &sandbox->worker.owners;
+    if (partition < TR_PARTITIONS_MAX) {
+        owners->hosts[partition] = owners->self; /* it had the actor */
+    }
     struct tri_actor *made;
     int error = tri_snapshot_unpack(&sandbox->worker, actor.key, snapshot, &made);
     if (error != 0) {
@@ -122,7 +128,7 @@ int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor, struct tr_
     }
     /* New numbers must differ from those of the actor and its group. */
     sandbox->spawns[actor.key.serial & (TR_WORKERS_MAX - 1)] = (actor.key.serial >> 4) + 1;
-    uint64_t own = tri_group_origin(sandbox->shared.directory.number);
+    uint64_t own = tri_partition_origin(partition);
     if (actor.key.group - own < GROUPS_MAX << 4) {
         sandbox->groups[actor.key.group & (TR_WORKERS_MAX - 1)] = (actor.key.group - own) >> 4;
     }

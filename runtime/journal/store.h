@@ -81,6 +81,8 @@ enum tri_meta {
     TRI_META_CLOCK = 15,      /* struct tri_kept_clock (runtime/env/env.h) */
     TRI_META_NEXT_GROUP = 16, /* + worker: number of groups created there, a uint64_t */
     TRI_META_USER = 64,       /* from here on: for the program */
+    /* + slot × TR_WORKERS_MAX + worker: the same as NEXT_GROUP, of a host among several */
+    TRI_META_NEXT_GROUP_OF_SLOT = 1 << 20,
 };
 
 /* One operation. The caller owns `data` and keeps it until commit returns. */

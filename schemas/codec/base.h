@@ -96,13 +96,15 @@ struct tr_ref {
  *
  *     bit 62         set: the group is a host, and its serials are services, workers and the
  *                    program (enum tr_service); clear: it is of actors
- *     bits 48 to 61  the number of that host, or of the one where the group began; 0: it is alone
+ *     bits 48 to 61  the number of that host, 0: it is alone; of a group of actors: the partition
+ *                    of all groups that it is in, by which its host is found
  *     bits 0 to 47   drawn when the host started; of a group of actors: counted, with its worker
  *
  * So it is below 2^63, and no group has the number 0.
  */
 #define TR_GROUP_HOST_BIT (1ULL << 62)
 #define TR_GROUP_HOST_SHIFT 48
+#define TR_GROUP_PARTITION_SHIFT TR_GROUP_HOST_SHIFT
 #define TR_HOST_NUMBER_MAX 16383
 
 /* Where a group may be missing: it is. What that means is said there, such as "all groups". */

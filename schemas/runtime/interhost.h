@@ -71,6 +71,22 @@
     FIELD(u16, host, 1, 0)                     \
     FIELD(u64, group, 1, 0)
 
+/*
+ * From the program to the interhost service, and from there to the workers: the host of each
+ * partition, two bytes each in the machine's order, in a view (runtime/link/owners.h).
+ */
+#define TR_INTERHOST_OWNERS_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, view, 1, 0)                       \
+    FIELD(bytes, hosts, 1, 0)
+
+/*
+ * By a worker to its interhost actors: some partitions got another host in a view. And by an
+ * interhost actor to all workers: those of its group that wait for them hear it.
+ */
+#define TR_INTERHOST_VIEW_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, view, 1, 0)                     \
+    FIELD(u64, group, 1, 0)
+
 /* What an interhost actor remembers beside its pages (runtime/cluster/pair.h). */
 #define TR_INTERHOST_FIELDS(FIELD, ARRAY) \
     FIELD(u8, layout, 1, 0)               \
@@ -83,15 +99,17 @@
     FIELD(u32, host_start, 1, 0)
 
 /* (name, id, role, version, marks, FIELDS). Ids 1 to 99 belong to the runtime. */
-#define TR_INTERHOST_SCHEMAS(S)                                                             \
-    S(interhost_send, 60, TR_MESSAGE, 1, TR_HINT, TR_INTERHOST_SEND_FIELDS)                 \
-    S(interhost_ack, 61, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_ACK_FIELDS)     \
-    S(interhost_out, 62, TR_MESSAGE, 1, TR_DURABLE, TR_INTERHOST_OUT_FIELDS)                \
-    S(interhost_frame, 63, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_FRAME_FIELDS) \
-    S(interhost_end, 64, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_END_FIELDS)     \
-    S(interhost_ended, 65, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_ENDED_FIELDS) \
-    S(interhost_link, 66, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_LINK_FIELDS)   \
-    S(interhost_lost, 67, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_LOST_FIELDS)   \
+#define TR_INTERHOST_SCHEMAS(S)                                                               \
+    S(interhost_send, 60, TR_MESSAGE, 1, TR_HINT, TR_INTERHOST_SEND_FIELDS)                   \
+    S(interhost_ack, 61, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_ACK_FIELDS)       \
+    S(interhost_out, 62, TR_MESSAGE, 1, TR_DURABLE, TR_INTERHOST_OUT_FIELDS)                  \
+    S(interhost_frame, 63, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_FRAME_FIELDS)   \
+    S(interhost_end, 64, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_END_FIELDS)       \
+    S(interhost_ended, 65, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_ENDED_FIELDS)   \
+    S(interhost_link, 66, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_LINK_FIELDS)     \
+    S(interhost_lost, 67, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_LOST_FIELDS)     \
+    S(interhost_owners, 68, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_OWNERS_FIELDS) \
+    S(interhost_view, 69, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_VIEW_FIELDS)     \
     S(interhost, 1, TR_STATE, 1, 0, TR_INTERHOST_FIELDS)
 
 TR_INTERHOST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

@@ -19,6 +19,7 @@ enum { RAW, BEHIND_HEAD, IN_MESSAGE, TIME, KINDS, HEAD_BYTES_MAX = 512, PEER = 2
 static uint64_t now_ns;
 static struct tr_env env;
 static struct tri_directory directory;
+static struct tri_owners owners;
 static struct tri_interhost_service service;
 
 /* The one frame that arrives. */
@@ -105,6 +106,7 @@ static size_t put_envelope(uint8_t *at, uint16_t type, struct tr_key to, size_t 
         .kind = TR_KIND_TELL,
         .version = 1,
         .type = type,
+        .from_group = tri_partition_origin(PEER) | 16,
         .to_group = to.group,
         .to_serial = to.serial,
         .body_size = (uint32_t)body_size,
@@ -142,7 +144,7 @@ static void arrive(const uint8_t *data, size_t size)
 static void arrive_as(unsigned kind, const uint8_t *data, size_t size)
 {
     static uint8_t buffer[2 * TR_ENVELOPE_BYTES + HEAD_BYTES_MAX + UINT16_MAX];
-    const struct tr_key interhost = {tri_group_origin(1) | 16, TRI_INTERHOST_NUMBER << 4};
+    const struct tr_key interhost = {tri_partition_origin(1) | 16, TRI_INTERHOST_NUMBER << 4};
     size_t used = put_head(buffer, size > 0);
     if (kind == IN_MESSAGE) {
         used += put_envelope(buffer + used, tr_interhost_send_schema.id, interhost, size);
@@ -158,7 +160,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     directory = (struct tri_directory){.number = 1};
     TR_ASSERT(tri_directory_add(&directory, PEER, (struct tr_text){0}) == 0);
     const struct tr_ref host = {{tri_host_group(1, 0), 0}, 3};
-    TR_ASSERT(tri_interhost_service_init(&service, &env, &directory, 1, host) == 0);
+    tri_owners_init(&owners, 1);
+    TR_ASSERT(tri_interhost_service_init(&service, &env, &directory, &owners, 1, host) == 0);
     service.sender.link = &pipes;
     service.wire = &wire;
     while (size >= 3) {

@@ -167,33 +167,15 @@ static int open_links(struct sim_host *host)
         error = sim_net_open(&host->net, TRI_PLACE_FILES, &host->files);
     }
     if (error == 0 && host->world->plan.remote_count > 0) {
-        error =
-            tri_interhost_service_init(&host->interhost, &host->env.base, &made->shared.directory,
-                                       made->shared.worker_count, made->shared.host);
+        error = tri_interhost_service_init(&host->interhost, &host->env.base,
+                                           &made->shared.directory, &made->shared.owners,
+                                           made->shared.worker_count, made->shared.host);
     }
     if (error == 0 && host->world->plan.remote_count > 0) {
         host->interhost.wire = sim_network_open(host);
         error = sim_net_open(&host->net, TRI_PLACE_INTERHOST, &host->interhost.sender.link);
     }
     return error;
-}
-
-/* Hosts are numbered from 1 on; who knows no other has none. */
-static uint16_t number_of(const struct sim_host *host)
-{
-    return host->world->plan.remote_count > 0 ? (uint16_t)(host->index + 1) : 0;
-}
-
-/* All others; nobody needs their addresses here. */
-static size_t list_peers(const struct sim_host *host, struct tr_peer *peers)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; number_of(host) != 0 && i < host->world->plan.host_count; i++) {
-        if (i != host->index) {
-            peers[count++] = (struct tr_peer){.number = (uint16_t)(i + 1)};
-        }
-    }
-    return count;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -255,7 +237,10 @@ static void name_host(struct sim_host *host)
 
 static int make(struct sim_host *host)
 {
-    struct tr_peer peers[SIM_HOSTS_MAX];
+    struct tr_peer peers[2 * SIM_HOSTS_MAX];
+    uint16_t owners[SIM_PARTITIONS];
+    sim_owners_begin(host);
+    sim_owners(host->world, owners);
     struct tr_host_options options = {
         .has_http = true, /* tri_host_init starts nothing: the place is the simulator's */
         .worker_count = draw_worker_count(host),
@@ -266,9 +251,12 @@ static int make(struct sim_host *host)
         .record_count = *host->world->play->record_count,
         .seed = host->world->plan.seed + 1,
         .is_balanced = host->world->plan.is_balanced,
-        .number = number_of(host),
+        .number = host->number,
         .peers = peers,
-        .peer_count = list_peers(host, peers),
+        .peer_count = sim_owners_peers(host, peers),
+        .partitions = host->number == 0 ? NULL : owners,
+        .partition_count = SIM_PARTITIONS,
+        .view = host->world->view,
     };
     int error = open_store(host);
     if (error == 0 && host->world->play->open != NULL) {

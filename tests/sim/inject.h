@@ -82,6 +82,7 @@ sim_inject_link sim_inject_skips_resend;
 sim_inject_link sim_inject_numbers_again;
 sim_inject_link sim_inject_hides_down;
 sim_inject_link sim_inject_hides_up;
+sim_inject_link sim_inject_hides_owners;
 bool sim_inject_keeps_interhost(struct sim_host *host, const struct tri_op *op);
 
 /* inject_log.c: what goes wrong with the log of commits in front of SQLite. */

@@ -184,6 +184,14 @@ static void lose_up(struct sim_host *host, struct tr_bytes message,
     lose_link(host, message, builder, true);
 }
 
+static void lose_owners(struct sim_host *host, struct tr_bytes message,
+                        struct tri_frame_builder *builder)
+{
+    if (!is_type(message, &tr_interhost_owners_schema) || !sim_inject_strikes(host, 1)) {
+        add(builder, message);
+    }
+}
+
 /* Changes what the interhost service tells the workers. */
 static void change_incoming(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
                             size_t size, rebuild *change)
@@ -211,4 +219,10 @@ void sim_inject_hides_up(struct sim_host *host, uint32_t from, uint32_t to, uint
                          size_t size)
 {
     change_incoming(host, from, to, data, size, lose_up);
+}
+
+void sim_inject_hides_owners(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                             size_t size)
+{
+    change_incoming(host, from, to, data, size, lose_owners);
 }

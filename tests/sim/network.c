@@ -17,6 +17,12 @@ static struct sim_wire *wire_of(struct tri_wire *wire)
     return (struct sim_wire *)wire;
 }
 
+/* Where a host is, if it is anywhere. */
+static uint32_t place_of(uint16_t number)
+{
+    return (number - 1U) % SIM_HOSTS_MAX;
+}
+
 static uint64_t draw_due_ns(struct sim_world *world, uint32_t from, uint32_t to)
 {
     uint64_t delay_ns = 20000;
@@ -34,11 +40,13 @@ static uint64_t draw_due_ns(struct sim_world *world, uint32_t from, uint32_t to)
     return *last_ns;
 }
 
-static void push(struct sim_world *world, uint32_t from, uint32_t to, const uint8_t *data,
+static void push(struct sim_world *world, uint32_t from, uint16_t number, const uint8_t *data,
                  size_t size)
 {
     struct sim_packet *packet = sim_must(malloc(sizeof *packet + size));
-    *packet = (struct sim_packet){.to = to, .size = size, .due_ns = draw_due_ns(world, from, to)};
+    uint32_t to = place_of(number);
+    *packet = (struct sim_packet){
+        .to = to, .number = number, .size = size, .due_ns = draw_due_ns(world, from, to)};
     memcpy(packet->data, data, size);
     struct sim_packet **link = &world->network.packets;
     while (*link != NULL && (*link)->due_ns <= packet->due_ns) {
@@ -68,11 +76,10 @@ static int network_send(struct tri_wire *wire, uint16_t host, uint8_t *data, siz
 {
     struct sim_host *sender = wire_of(wire)->host;
     struct sim_world *world = sender->world;
-    uint32_t to = host - 1U;
-    uint32_t copies = draw_copies(world, sender->index, to);
+    uint32_t copies = draw_copies(world, sender->index, place_of(host));
     world->counts.frames_between_hosts++;
     for (uint32_t i = 0; i < copies; i++) {
-        push(world, sender->index, to, data, size);
+        push(world, sender->index, host, data, size);
     }
     tr_free(data);
     bool is_busy = !world->is_calm && copies == 0 && sim_below(&world->chance.network, 2) == 0;
@@ -92,6 +99,11 @@ static int network_receive(struct tri_wire *wire, struct tri_frame *frame)
     }
     end->received = *link;
     *link = end->received->next;
+    if (sim_owners_find(world, end->received->number) != end->host) {
+        free(end->received); /* its host is not there any more */
+        end->received = NULL;
+        return TR_NOT_FOUND;
+    }
     *frame = (struct tri_frame){.data = end->received->data, .size = end->received->size};
     return 0;
 }

@@ -18,6 +18,7 @@ struct sim_world;
 struct sim_packet {
     struct sim_packet *next;
     uint32_t to;
+    uint16_t number; /* the host that is meant: another one may be in its place by then */
     uint64_t due_ns;
     size_t size;
     uint8_t data[];

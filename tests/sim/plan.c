@@ -72,6 +72,13 @@ static void draw_network(struct sim_plan *plan, struct sim_random *random)
     }
 }
 
+/* Has a stream of its own as well. */
+static void draw_takeovers(struct sim_plan *plan, uint64_t seed)
+{
+    struct sim_random random = sim_random_of(seed, 3);
+    plan->has_takeovers = plan->remote_count > 0 && sim_below(&random, 2) == 1;
+}
+
 /*
  * A database server in the place of the model of a store, in one world of five. It has a stream of
  * its own, so that all other worlds are what they were without it.
@@ -111,6 +118,7 @@ struct sim_plan sim_plan_of(uint64_t seed)
     draw_faults(&plan, &random);
     draw_network(&plan, &random);
     plan.loads_in_ranges = sim_below(&random, 3) == 0;
+    draw_takeovers(&plan, seed);
     draw_database(&plan, seed);
     return plan;
 }

@@ -45,7 +45,8 @@ struct sim_plan {
     uint32_t lose; /* chances per frame: it does not arrive, arrives twice, may be overtaken */
     uint32_t twice;
     uint32_t overtake;
-    uint32_t cut; /* two hosts do not reach each other for a while */
+    uint32_t cut;       /* two hosts do not reach each other for a while */
+    bool has_takeovers; /* a store that is down may go on with another host, of another number */
     /* Faults. */
     uint32_t crash;
     uint32_t stop; /* an orderly stop and start */

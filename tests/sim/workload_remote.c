@@ -189,7 +189,7 @@ static int hear_rumour(struct tr_context *context, struct remote_state *remote_s
                          (unsigned long long)rumour.number, other->rumours_heard);
     }
     /* Within a host they are lost with the host, and nobody is told. */
-    bool is_far = !tri_directory_is_here(&context->worker->shared->directory, other->ref.key.group);
+    bool is_far = !tri_owners_is_here(&context->worker->owners, other->ref.key.group);
     /* Of links that were down before it listened it was not told, however often they were. */
     bool is_old = other->rumour_sent_ns < other->watched_ns;
     bool is_gap = rumour.number != other->rumours_heard + 1ULL && is_far && !is_old;

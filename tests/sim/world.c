@@ -250,6 +250,7 @@ static void take_turn(struct sim_world *world)
     struct turn turns[SIM_HOSTS_MAX * SIM_PARTIES_MAX];
     uint64_t next_ns;
     tend_hosts(world);
+    sim_owners_tell(world);
     uint32_t count = list_turns(world, turns, &next_ns);
     if (count == 0) {
         if (next_ns == UINT64_MAX) {
@@ -323,6 +324,7 @@ static void make_world(struct sim_world *world)
             host->model = sim_must(tri_model_new());
         }
     }
+    sim_owners_make(world);
     if (world->play->begin != NULL) {
         world->play->begin(world);
     }

@@ -85,6 +85,8 @@ struct sim_program {
 struct sim_host {
     struct sim_world *world;
     uint32_t index;
+    uint16_t number;    /* of the host that has its store; 0: it knows no others */
+    uint64_t told_view; /* of the last change of owners that it was told of in this start */
     struct sim_env env;
     struct tr_host *host; /* NULL while it is down */
     struct tri_store *store;
@@ -158,6 +160,7 @@ struct sim_chances {
     C(cuts)                 \
     C(links_noticed)        \
     C(hints_between_hosts)  \
+    C(takeovers)            \
     C(database_cuts)        \
     C(database_outages)     \
     C(database_restarts)    \
@@ -187,6 +190,7 @@ struct sim_world {
     struct sim_counts counts;
     const struct sim_bug *bug; /* NULL: nothing is injected */
     bool was_injected;         /* the injected bug has struck */
+    uint64_t view;             /* of the last change of owners */
     uint64_t now_ns;
     uint64_t signature;
     bool is_calm;     /* faults are over: from now on everything must reach its end */
@@ -239,6 +243,27 @@ void sim_host_free(struct sim_host *host);
 
 /* Whether no live actor but those that stay, and nothing on its way, is left. */
 bool sim_host_is_idle(const struct sim_host *host);
+
+/* -------------------------------------------------------------------------------- owners.c */
+
+/* Who has which partition, as the world knows it: partition N is that of the N-th store. */
+#define SIM_PARTITIONS (SIM_HOSTS_MAX + 1)
+void sim_owners(const struct sim_world *world, uint16_t owners[SIM_PARTITIONS]);
+
+/* Gives all hosts of a new world their numbers. */
+void sim_owners_make(struct sim_world *world);
+
+/* A host is about to start: which number it has, another one sometimes. */
+void sim_owners_begin(struct sim_host *host);
+
+/* The numbers of all hosts that there may be. */
+uint32_t sim_owners_peers(const struct sim_host *host, struct tr_peer *peers);
+
+/* The host of a number; NULL: it is none now. */
+struct sim_host *sim_owners_find(struct sim_world *world, uint16_t number);
+
+/* Tells some hosts of changes that they were not told of. */
+void sim_owners_tell(struct sim_world *world);
 
 /* -------------------------------------------------------------------------- database_host.c */
 

@@ -195,6 +195,9 @@ int stage_try_open(struct stage *stage, const struct stage_options *options)
         .number = options->number,
         .peers = options->peers,
         .peer_count = options->peer_count,
+        .partitions = options->partitions,
+        .partition_count = options->partition_count,
+        .view = options->view,
     };
     int error = tri_host_init(&stage->host, &host_options, &stage->env, options->store);
     stage->host.poison = options->poison;

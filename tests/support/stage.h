@@ -47,6 +47,9 @@ struct stage_options {
     uint16_t number;        /* of several hosts; 0: alone */
     const struct tr_peer *peers;
     size_t peer_count;
+    const uint16_t *partitions; /* who has which; NULL: as tr_host_options */
+    size_t partition_count;
+    uint64_t view;
     const struct tri_group_range *ranges; /* of groups, to be loaded one after the other */
     size_t range_count;                   /* 0: all at once */
     uint64_t passed_ms;                   /* it begins so long after other stages do */

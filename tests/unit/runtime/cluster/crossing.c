@@ -9,19 +9,32 @@ struct crossing crossing;
 struct crossing_kept crossing_kept[CROSSING_KEPT_MAX];
 size_t crossing_kept_count;
 
+/* Two numbers for each host. */
+#define NUMBERS 4
+
 static void open_host(uint32_t index)
 {
-    static const struct tr_peer peers[2] = {{.number = 2}, {.number = 1}};
     static const struct tr_schema *const records[] = {&tr_ledger_schema};
     struct crossing_host *host = &crossing.hosts[index];
     struct tri_store_options options = {
         .folder = "model", .durability = TR_DURABILITY_FULL, .records = records, .record_count = 1};
+    const uint16_t partitions[] = {0, crossing.numbers[0], crossing.numbers[1]};
+    struct tr_peer peers[NUMBERS - 1];
+    size_t count = 0;
+    for (uint16_t number = 1; number <= NUMBERS; number++) {
+        if (number != crossing.numbers[index]) {
+            peers[count++] = (struct tr_peer){.number = number};
+        }
+    }
     assert_int_equal(tri_model_open(host->model, &options, NULL, &host->store), 0);
     stage_open(&host->stage, &(struct stage_options){.worker_count = crossing.workers,
                                                      .store = host->store,
-                                                     .number = (uint16_t)(index + 1),
-                                                     .peers = &peers[index],
-                                                     .peer_count = 1});
+                                                     .number = crossing.numbers[index],
+                                                     .peers = peers,
+                                                     .peer_count = count,
+                                                     .partitions = partitions,
+                                                     .partition_count = TR_COUNT_OF(partitions),
+                                                     .view = crossing.view});
 }
 
 static void close_host(uint32_t index)
@@ -34,7 +47,7 @@ static void close_host(uint32_t index)
 
 void crossing_open(uint32_t workers)
 {
-    crossing = (struct crossing){.workers = workers};
+    crossing = (struct crossing){.workers = workers, .numbers = {1, 2}};
     crossing.memory_before = tr_memory_used();
     fake_actor_forget();
     for (uint32_t i = 0; i < 2; i++) {
@@ -63,15 +76,34 @@ void crossing_crash(uint32_t index)
     stage_run(&crossing.hosts[index].stage);
 }
 
-void crossing_link(uint32_t index, bool is_up)
+void crossing_take_over(uint32_t index)
 {
-    struct stage *stage = &crossing.hosts[index].stage;
-    struct tr_interhost_link link = {.host = index == 0 ? 2 : 1, .is_up = is_up};
+    crossing.numbers[index] = (uint16_t)(index + 1 + NUMBERS / 2);
+    crossing.view++;
+    crossing_crash(index);
+}
+
+static void tell_workers(uint32_t index, const struct tr_schema *schema, const void *body)
+{
     for (uint32_t worker = 0; worker < crossing.workers; worker++) {
         struct tri_heading heading = {.kind = TR_KIND_CONTROL,
                                       .to = {{0, TR_SERVICE_WORKERS + worker}, 0}};
-        stage_send(stage, worker, &heading, &tr_interhost_link_schema, &link);
+        stage_send(&crossing.hosts[index].stage, worker, &heading, schema, body);
     }
+}
+
+void crossing_tell(uint32_t index)
+{
+    const uint16_t hosts[] = {0, crossing.numbers[0], crossing.numbers[1]};
+    struct tr_interhost_owners owners = {
+        .view = crossing.view, .hosts = {.data = (const uint8_t *)hosts, .size = sizeof hosts}};
+    tell_workers(index, &tr_interhost_owners_schema, &owners);
+}
+
+void crossing_link(uint32_t index, bool is_up)
+{
+    struct tr_interhost_link link = {.host = crossing.numbers[1 - index], .is_up = is_up};
+    tell_workers(index, &tr_interhost_link_schema, &link);
 }
 
 void crossing_bring(uint32_t index, struct tr_bytes message)

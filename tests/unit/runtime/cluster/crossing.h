@@ -1,8 +1,8 @@
 /*
- * Two hosts on stages, numbers 1 and 2, and what their interhost actors say to each other carried
- * by the test: each message, as it is, from the place of the interhost service to the worker of the
- * interhost actor that it is for. There are no sessions; a test says itself that a link is up or
- * down.
+ * Two hosts on stages, numbers 1 and 2, each with the partition of that number, and what their
+ * interhost actors say to each other carried by the test: each message, as it is, from the place of
+ * the interhost service to the worker of the interhost actor that it is for. There are no sessions;
+ * a test says itself that a link is up or down.
  */
 #ifndef TR_TESTS_UNIT_RUNTIME_CLUSTER_CROSSING_H
 #define TR_TESTS_UNIT_RUNTIME_CLUSTER_CROSSING_H
@@ -25,6 +25,8 @@ struct crossing {
     struct crossing_host hosts[2];
     uint32_t workers;
     uint64_t memory_before;
+    uint16_t numbers[2]; /* of the hosts that have the stores now */
+    uint64_t view;
     crossing_copies *copies; /* NULL: once */
 };
 
@@ -36,6 +38,13 @@ void crossing_close(void);
 
 /* A host ends between two steps and starts again; its link is down then. */
 void crossing_crash(uint32_t host);
+
+/*
+ * A host ends, and its store and partition go on with one of another number; crossing_tell says so
+ * to the workers of the other host, as its interhost service does.
+ */
+void crossing_take_over(uint32_t host);
+void crossing_tell(uint32_t host);
 
 /* Tells the workers of a host that its link to the other one is up or down. */
 void crossing_link(uint32_t host, bool is_up);

@@ -431,6 +431,88 @@ static void tells_who_waits_that_the_link_is_down(void **state)
     crossing_close();
 }
 
+/* The other store goes on with another host; what was sent to the one before is lost. */
+static void goes_on_with_the_host_that_has_the_group_now(void **state)
+{
+    (void)state;
+    begin(2);
+    crossing.copies = carry_nothing;
+    crossing_act(one, tell_notes, 2, other);
+    crossing.copies = NULL;
+    crossing_take_over(1);
+    crossing_link(0, true);
+    crossing_link(1, true);
+    crossing_run();
+    assert_heard_notes(other, 0); /* nobody here knows where it is */
+    crossing_tell(0);
+    crossing_run();
+    assert_heard_notes(other, 2);
+    uint64_t again = stage_metric(here, interhost_again);
+    crossing_tell(0); /* no later view */
+    crossing_act(one, tell_notes, 1, other);
+    assert_heard_notes(other, 3);
+    assert_int_equal(stage_metric(here, interhost_again), again);
+    crossing_act(other, tell_notes, 1, one);
+    assert_int_equal(fake_actor_heard_times(one, &tr_note_schema), 1);
+    crossing_close();
+}
+
+/* Nobody says of the host before that its link is down. */
+static void tells_who_waits_that_a_group_has_another_host(void **state)
+{
+    (void)state;
+    begin(2);
+    crossing_act(one, watch, 0, other);
+    crossing.copies = carry_nothing;
+    crossing_act(one, ask, 4, other);
+    crossing.copies = NULL;
+    crossing_take_over(1);
+    crossing_tell(0);
+    crossing_run();
+    assert_int_equal(fake_actor_heard_times(one, &tr_down_schema), 1);
+    assert_int_equal(fake_actor_heard_last(one, &tr_down_schema)->reason, TR_NO_CONNECTION);
+    assert_int_equal(fake_actor_heard_last(one, &tr_ask_failed_schema)->reason, TR_NO_CONNECTION);
+    crossing_close();
+}
+
+static void tells_those_who_wait_for_other_groups_nothing(void **state)
+{
+    (void)state;
+    begin(2);
+    crossing_act(one, watch, 0, other);
+    crossing_take_over(1);
+    crossing.numbers[1] = 2; /* as if another partition were meant */
+    crossing_tell(0);
+    crossing_run();
+    assert_int_equal(fake_actor_heard_times(one, &tr_down_schema), 0);
+    crossing_close();
+}
+
+/* The interhost actor of its group is on another worker, which has heard of the view before. */
+static void waits_for_the_view_of_which_it_was_told(void **state)
+{
+    (void)state;
+    begin(2);
+    uint32_t away = 1 - stage_home(here, one)->index;
+    crossing_act(one, watch, 0, other);
+    stage_move(here, one, away);
+    crossing_run();
+    crossing_take_over(1);
+    struct tr_interhost_view early = {.view = crossing.view, .group = one.key.group};
+    struct tri_heading heading = {.kind = TR_KIND_CONTROL,
+                                  .to = {{0, TR_SERVICE_WORKERS + away}, 0}};
+    stage_send(here, away, &heading, &tr_interhost_view_schema, &early);
+    stage_run(here);
+    assert_int_equal(fake_actor_heard_times(one, &tr_down_schema), 0);
+    assert_int_equal(stage_worker(here, away)->early_views.count, 1);
+    crossing_tell(0);
+    crossing_run();
+    assert_int_equal(fake_actor_heard_times(one, &tr_down_schema), 1);
+    assert_int_equal(fake_actor_heard_last(one, &tr_down_schema)->reason, TR_NO_CONNECTION);
+    assert_int_equal(stage_worker(here, away)->early_views.count, 0);
+    crossing_close();
+}
+
 static void tells_who_waits_at_a_start(void **state)
 {
     (void)state;
@@ -468,7 +550,7 @@ static void answers_across_hosts(void **state)
     begin(2);
     crossing_act(one, ask, 6, other);
     assert_int_equal(fake_actor_heard_last(one, &tr_answer_schema)->number, 7);
-    struct tr_ref nowhere = {{tri_group_origin(9) | 16, 16}, 1};
+    struct tr_ref nowhere = {{tri_partition_origin(9) | 16, 16}, 1};
     crossing_act(one, ask, 1, nowhere);
     assert_int_equal(fake_actor_heard_last(one, &tr_ask_failed_schema)->reason, TR_NO_CONNECTION);
     stage_tell(here, other, &tr_question_schema, &(struct tr_question){1}); /* by the program */
@@ -563,6 +645,10 @@ int main(void)
         cmocka_unit_test(answers_an_old_start_of_a_host),
         cmocka_unit_test(keeps_the_epoch_as_long_as_the_group),
         cmocka_unit_test(tells_who_waits_that_the_link_is_down),
+        cmocka_unit_test(goes_on_with_the_host_that_has_the_group_now),
+        cmocka_unit_test(tells_who_waits_that_a_group_has_another_host),
+        cmocka_unit_test(tells_those_who_wait_for_other_groups_nothing),
+        cmocka_unit_test(waits_for_the_view_of_which_it_was_told),
         cmocka_unit_test(tells_who_waits_at_a_start),
         cmocka_unit_test(tells_of_an_end_behind_the_last_message),
         cmocka_unit_test(answers_across_hosts),

@@ -31,6 +31,8 @@ static struct list from_wire;
 static struct list to_wire;
 static bool is_busy;
 static struct tri_directory directory;
+static struct tri_owners owners;
+static uint64_t sender_group; /* of messages from other hosts */
 static struct tri_interhost_service service;
 
 static void push(struct list *list, uint8_t *data, size_t size)
@@ -80,7 +82,7 @@ static void link_release(struct tri_channel *link, struct tri_frame *frame)
 static int wire_send(struct tri_wire *wire, uint16_t host, uint8_t *data, size_t size)
 {
     (void)wire;
-    assert_int_equal(host, 2);
+    assert_true(host == 2 || host == 3);
     if (is_busy) {
         tr_free(data);
         return TR_BUSY;
@@ -123,6 +125,7 @@ static size_t make_message(uint8_t *at, uint16_t type, struct tr_key to)
         .kind = TR_KIND_TELL,
         .version = 1,
         .type = type,
+        .from_group = sender_group,
         .to_group = to.group,
         .to_serial = to.serial,
     };
@@ -181,7 +184,10 @@ static int begin(void **state)
     env.ops = &env_ops;
     directory = (struct tri_directory){.number = 1};
     assert_int_equal(tri_directory_add(&directory, 2, (struct tr_text){0}), 0);
-    assert_int_equal(tri_interhost_service_init(&service, &env, &directory, 1, host), 0);
+    assert_int_equal(tri_directory_add(&directory, 3, (struct tr_text){0}), 0);
+    tri_owners_init(&owners, 1);
+    sender_group = tri_partition_origin(2) | 16;
+    assert_int_equal(tri_interhost_service_init(&service, &env, &directory, &owners, 1, host), 0);
     service.sender.link = &pipes;
     service.wire = &wire;
     arrive(next_head(false), 0, (struct tr_key){0});
@@ -211,7 +217,7 @@ static void tells_workers_of_links(void **state)
     assert_int_equal(told(tr_interhost_link_schema.id), 1);
     now_ns += TR_INTERHOST_SILENCE_MS * 1000000ULL + 1;
     (void)tri_interhost_service_step(&service);
-    assert_int_equal(told(tr_interhost_link_schema.id), 2);
+    assert_int_equal(told(tr_interhost_link_schema.id), 3); /* of host 3, too, which never came */
     assert_false(service.peers[0].session.is_up);
 }
 
@@ -302,6 +308,69 @@ static void is_down_when_the_wire_is_full(void **state)
     assert_int_equal(told(tr_interhost_link_schema.id), 2);
 }
 
+/* The program says who has the partitions 0 to 3 in a view. */
+static void tell_owners(uint64_t view, uint16_t host_of_2)
+{
+    uint16_t hosts[] = {0, 1, host_of_2, 3};
+    struct tr_interhost_owners body = {
+        .view = view, .hosts = {.data = (const uint8_t *)hosts, .size = sizeof hosts}};
+    uint8_t message[512];
+    size_t size = make_message(message, tr_interhost_owners_schema.id,
+                               (struct tr_key){0, TR_SERVICE_INTERHOST});
+    struct tr_writer writer = tr_writer_of(message + size, sizeof message - size);
+    assert_int_equal(tr_interhost_owners_pack(&body, &writer), 0);
+    tr_envelope_put(message, 32, body_size, (uint32_t)tr_writer_size(&writer));
+    struct tri_frame_builder builder = {0};
+    size += tr_writer_size(&writer);
+    assert_int_equal(tri_frame_add(&builder, (struct tr_bytes){message, size}, false), 0);
+    size_t frame_size;
+    uint8_t *frame = tri_frame_take(&builder, TRI_PLACE_CONTROL, &frame_size);
+    push(&from_workers, frame, frame_size);
+    (void)tri_interhost_service_step(&service);
+}
+
+static void tells_workers_of_later_views_only(void **state)
+{
+    (void)state;
+    tell_owners(5, 3);
+    assert_int_equal(told(tr_interhost_owners_schema.id), 1);
+    tell_owners(5, 2);
+    tell_owners(4, 2);
+    assert_int_equal(told(tr_interhost_owners_schema.id), 1);
+    assert_int_equal(tri_owners_host(&service.owners, sender_group), 3);
+    tell_owners(6, 2);
+    assert_int_equal(told(tr_interhost_owners_schema.id), 2);
+    tell_owners(7, 1); /* that takes more than a message */
+    assert_int_equal(told(tr_interhost_owners_schema.id), 2);
+    assert_int_equal(tri_owners_host(&service.owners, sender_group), 2);
+}
+
+static void sends_to_the_host_that_has_the_partition(void **state)
+{
+    (void)state;
+    say();
+    assert_int_equal(service.peers[0].session.sent, 1);
+    tell_owners(5, 3);
+    say();
+    assert_int_equal(service.peers[0].session.sent, 1);
+    assert_int_equal(service.counts.messages_dropped, 1); /* the link to 3 is not up */
+}
+
+static void takes_nothing_of_a_host_that_has_lost_the_partition(void **state)
+{
+    (void)state;
+    arrive(next_head(true), tr_interhost_send_schema.id, an_interhost_actor);
+    assert_int_equal(told(tr_interhost_send_schema.id), 1);
+    tell_owners(5, 3);
+    arrive(next_head(true), tr_interhost_send_schema.id, an_interhost_actor);
+    assert_int_equal(told(tr_interhost_send_schema.id), 1);
+    assert_int_equal(service.counts.frames_refused, 1);
+    sender_group = tri_host_group(2, 7); /* what it says itself */
+    arrive(next_head(true), tr_interhost_send_schema.id, an_interhost_actor);
+    assert_int_equal(told(tr_interhost_send_schema.id), 2);
+    assert_true(service.peers[0].session.is_up);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +380,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(refuses_what_makes_no_sense, begin, end),
         cmocka_unit_test_setup_teardown(sends_while_the_link_is_up, begin, end),
         cmocka_unit_test_setup_teardown(is_down_when_the_wire_is_full, begin, end),
+        cmocka_unit_test_setup_teardown(tells_workers_of_later_views_only, begin, end),
+        cmocka_unit_test_setup_teardown(sends_to_the_host_that_has_the_partition, begin, end),
+        cmocka_unit_test_setup_teardown(takes_nothing_of_a_host_that_has_lost_the_partition, begin,
+                                        end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

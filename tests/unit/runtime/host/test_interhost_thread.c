@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/host/host.h"
+#include "runtime/host/interhost_thread.h"
 
 #define NOTES 200 /* fewer than the window holds, so that all can be said at once */
 #define WAIT_MS 20000
@@ -65,7 +66,7 @@ static const struct tr_behaviour speaker_behaviour = {
 static const struct tr_behaviour *const behaviours[] = {&listener_behaviour, &speaker_behaviour};
 
 static char folders[2][64];
-static char addresses[2][64];
+static char addresses[3][64]; /* the last of the host that follows another */
 static bool has_keys;
 static struct tr_wire_keys keys[2];
 
@@ -105,7 +106,8 @@ static struct tr_host *start(uint32_t index)
 static int make_folders(void **state)
 {
     (void)state;
-    int base = 10000 + (int)(getpid() % 10000) * 2; /* below what the system gives away */
+    int base = 10000 + (int)(getpid() % 7000) * 3; /* below what the system gives away */
+    snprintf(addresses[2], sizeof addresses[2], "tcp://127.0.0.1:%d", base + 2);
     for (int i = 0; i < 2; i++) {
         snprintf(folders[i], sizeof folders[i], "/tmp/troupe-interhost-XXXXXX");
         assert_non_null(mkdtemp(folders[i]));
@@ -187,6 +189,55 @@ static void goes_on_when_the_other_host_starts_again(void **state)
     tr_host_free(hosts[1]);
 }
 
+/* What host 2 has not heard, host 3 does, which has its store and its partition. */
+static void goes_on_with_the_host_that_has_the_store_now(void **state)
+{
+    (void)state;
+    static const uint16_t now[] = {0, 1, 3};
+    const struct tr_peer others[] = {{.number = 2, .address = addresses[1]},
+                                     {.number = 3, .address = addresses[2]}};
+    struct tr_peer peer;
+    struct tr_host *hosts[2] = {NULL, start(1)};
+    struct tr_host_options options = options_of(0, &peer);
+    options.peers = others;
+    options.peer_count = 2;
+    assert_int_equal(tr_host_new(&options, NULL, &hosts[0]), 0);
+    assert_int_equal(tr_host_start(hosts[0]), 0);
+    struct tr_ref listener = spawn_listener(hosts[1]);
+    tr_host_free(hosts[1]);
+    let_speak(hosts[0], listener);
+    options = options_of(1, &peer);
+    options.number = 3;
+    options.listen = addresses[2];
+    options.partitions = now;
+    options.partition_count = 3;
+    options.view = 1;
+    assert_int_equal(tr_host_new(&options, NULL, &hosts[1]), 0);
+    assert_int_equal(tr_host_start(hosts[1]), 0);
+    assert_int_equal(tri_interhost_thread_tell_owners(hosts[0], 1, now, 3), 0);
+    int reason = 1;
+    assert_int_equal(tr_host_wait(hosts[1], listener, WAIT_MS, &reason), 0);
+    assert_true(reason == 0 || reason == TR_NO_ACTOR);
+    tr_host_free(hosts[0]);
+    tr_host_free(hosts[1]);
+}
+
+static void refuses_owners_that_cannot_be(void **state)
+{
+    (void)state;
+    static const uint16_t gets[] = {0, 1, 1};
+    static const uint16_t loses[] = {0, 2, 2};
+    static const uint16_t unknown[] = {0, 1, 9};
+    static const uint16_t many[TR_PARTITIONS_MAX + 1];
+    struct tr_host *host = start(0);
+    assert_int_equal(tri_interhost_thread_tell_owners(host, 1, gets, 3), TR_INVALID);
+    assert_int_equal(tri_interhost_thread_tell_owners(host, 1, loses, 3), TR_INVALID);
+    assert_int_equal(tri_interhost_thread_tell_owners(host, 1, unknown, 3), TR_NOT_FOUND);
+    assert_int_equal(tri_interhost_thread_tell_owners(host, 1, many, TR_PARTITIONS_MAX + 1),
+                     TR_INVALID);
+    tr_host_free(host);
+}
+
 static void refuses_what_cannot_be(void **state)
 {
     (void)state;
@@ -230,6 +281,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(tells_across_tcp, make_folders, remove_folders),
         cmocka_unit_test_setup_teardown(tells_across_encrypted_tcp, make_folders, remove_folders),
         cmocka_unit_test_setup_teardown(goes_on_when_the_other_host_starts_again, make_folders,
+                                        remove_folders),
+        cmocka_unit_test_setup_teardown(goes_on_with_the_host_that_has_the_store_now, make_folders,
+                                        remove_folders),
+        cmocka_unit_test_setup_teardown(refuses_owners_that_cannot_be, make_folders,
                                         remove_folders),
         cmocka_unit_test_setup_teardown(refuses_what_cannot_be, make_folders, remove_folders),
         cmocka_unit_test_setup_teardown(refuses_the_store_of_another_number, make_folders,

@@ -228,13 +228,13 @@ static void test_groups_are_those_of_the_recorded_host(void **state)
                                          .host = 5};
     tri_sandbox_free(sandbox);
     assert_int_equal(tri_sandbox_new(&wanted, &sandbox), 0);
-    fake.key.group |= tri_group_origin(5);
+    fake.key.group |= tri_partition_origin(5);
     assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
     struct tr_recorded_message recorded = recorded_of(spawn, 0);
     recorded.groups = 7;
     (void)handle(&recorded);
     assert_int_equal(spawned[0].key.group, fake.key.group);
-    assert_int_equal(spawned[1].key.group, tri_group_origin(5) | 8U << 4);
+    assert_int_equal(spawned[1].key.group, tri_partition_origin(5) | 8U << 4);
 }
 
 static void test_a_recording_that_lies_makes_no_actor_twice(void **state)

@@ -1,5 +1,5 @@
 /*
- * The directory: a group is where its number says, unless it is listed elsewhere.
+ * The directory: hosts by their numbers, each known once.
  */
 #include "runtime/link/directory.h"
 
@@ -7,19 +7,6 @@
 #include "tests/support/test.h"
 
 static struct tr_text no_address;
-
-static void finds_groups_by_their_numbers(void **state)
-{
-    (void)state;
-    struct tri_directory directory = {.number = 3};
-    assert_int_equal(tri_directory_host(&directory, tri_group_origin(7) | 99), 7);
-    assert_true(tri_directory_is_here(&directory, tri_group_origin(3) | 16));
-    assert_false(tri_directory_is_here(&directory, tri_group_origin(4) | 16));
-    assert_false(tri_directory_is_here(&directory, 16));
-    assert_true(tri_directory_is_here(&directory, TR_GROUP_HERE));
-    directory.number = 0;
-    assert_true(tri_directory_is_here(&directory, 16));
-}
 
 static void knows_its_peers(void **state)
 {
@@ -51,47 +38,10 @@ static void knows_its_peers(void **state)
     assert_int_equal(tr_memory_used(), 0);
 }
 
-static void lists_groups_that_have_moved(void **state)
-{
-    (void)state;
-    struct tri_directory directory = {.number = 1};
-    assert_int_equal(tri_directory_add(&directory, 2, no_address), 0);
-    for (uint64_t i = 100; i > 0; i--) {
-        assert_int_equal(tri_directory_route(&directory, tri_group_origin(1) | i << 4, 2), 0);
-    }
-    assert_int_equal(tri_directory_route(&directory, tri_group_origin(2) | 16, 1), 0);
-    assert_int_equal(tri_directory_route(&directory, tri_group_origin(1) | 16, 1),
-                     0); /* and back */
-    assert_int_equal(tri_directory_route(&directory, 5, 9), TR_NOT_FOUND);
-    assert_true(tri_directory_is_here(&directory, tri_group_origin(1) | 16));
-    assert_false(tri_directory_is_here(&directory, tri_group_origin(1) | 32));
-    assert_true(tri_directory_is_here(&directory, tri_group_origin(1) | 1616));
-    assert_true(tri_directory_is_here(&directory, tri_group_origin(2) | 16));
-    tri_directory_fini(&directory);
-    assert_int_equal(tr_memory_used(), 0);
-}
-
-static void finds_hosts_by_their_own_groups(void **state)
-{
-    (void)state;
-    struct tri_directory directory = {.number = 3};
-    assert_int_equal(tri_directory_host(&directory, tri_host_group(3, 77)), 3);
-    assert_int_equal(tri_directory_host(&directory, tri_host_group(TR_HOST_NUMBER_MAX, UINT64_MAX)),
-                     TR_HOST_NUMBER_MAX);
-    assert_true(tri_directory_is_here(&directory, tri_host_group(3, 77)));
-    assert_false(tri_directory_is_here(&directory, tri_host_group(4, 77)));
-    assert_true(tri_directory_is_here(&directory, TR_GROUP_HERE));
-    assert_int_not_equal(tri_host_group(3, 77), tri_host_group(4, 77));
-    assert_int_not_equal(tri_host_group(3, 77), tri_host_group(3, 78));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_groups_by_their_numbers),
         cmocka_unit_test(knows_its_peers),
-        cmocka_unit_test(lists_groups_that_have_moved),
-        cmocka_unit_test(finds_hosts_by_their_own_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
