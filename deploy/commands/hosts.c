@@ -38,7 +38,7 @@ static void print_row(const struct hosts *hosts, const struct tri_member *member
     uint64_t now_ms = view->now_ms;
     tr_table_print(table, "%llu", (unsigned long long)member->number);
     tr_table_text(table, tr_text_of(member->name));
-    tr_table_text(table, tr_text_of(tri_member_show(view, member)));
+    tr_table_text(table, tr_text_of(tri_member_show(member)));
     print_age(table, now_ms > member->since_ms ? now_ms - member->since_ms : 0);
     print_age(table, member->silent_ms);
     tr_table_print(table, "%s", member->owned > 0 ? "all" : "-");
@@ -64,8 +64,7 @@ static int show_table(const struct hosts *hosts)
     return error;
 }
 
-static void write_host(const struct hosts *hosts, const struct tri_member *member,
-                       struct tr_document *document)
+static void write_host(const struct tri_member *member, struct tr_document *document)
 {
     static const char *const processes[] = {[TRI_MEMBER_PROCESSES_NONE] = "none",
                                             [TRI_MEMBER_PROCESSES_BOUND] = "bound",
@@ -74,8 +73,8 @@ static void write_host(const struct hosts *hosts, const struct tri_member *membe
     tr_document_begin_map(document, NULL);
     tr_document_number(document, "number", (int64_t)member->number);
     tr_document_text(document, "name", tr_text_of(member->name));
-    tr_document_text(document, "state", tr_text_of(tri_member_show(&hosts->view, member)));
-    tr_document_bool(document, "active", member->number == hosts->view.owner);
+    tr_document_text(document, "state", tr_text_of(tri_member_show(member)));
+    tr_document_bool(document, "active", member->owned > 0);
     tr_document_time(document, "since", member->since_ms);
     if (member->why[0] != '\0') {
         tr_document_text(document, "why", tr_text_of(member->why));
@@ -105,7 +104,7 @@ static void show_document(const struct hosts *hosts)
     tr_document_init(&document, stdout, hosts->invocation->output);
     tr_document_begin_list(&document, NULL);
     for (size_t i = 0; i < hosts->view.count; i++) {
-        write_host(hosts, &hosts->view.members[i], &document);
+        write_host(&hosts->view.members[i], &document);
     }
     tr_document_end(&document);
     tr_document_fini(&document);
@@ -142,7 +141,7 @@ static enum tr_exit_status forget(struct hosts *hosts, const char *name)
     if (member == NULL) {
         return tr_command_refused(command, "the store has no host called %.80s", name);
     }
-    if (member->number == hosts->view.owner) {
+    if (member->owned > 0) {
         return tr_command_refused(command,
                                   "host %s has the work of the store, and cannot be forgotten; "
                                   "another host has to take it first",
@@ -153,7 +152,7 @@ static enum tr_exit_status forget(struct hosts *hosts, const char *name)
         return tr_command_refused(command,
                                   "host %s is %s, and cannot be forgotten: only one that has left, "
                                   "is dead, or is silent for its lease can",
-                                  name, tri_member_show(&hosts->view, member));
+                                  name, tri_member_show(member));
     }
     if (error != 0) {
         return tr_command_failed(command, "%s", tri_registry_explain(hosts->registry));

@@ -32,6 +32,7 @@ struct standing {
     struct tri_registry *registry;
     struct tri_member_watch watch;
     struct tri_member_view view;
+    struct tri_member_shares shares; /* of whom it takes over */
     int lock;
     int signals;
     uint64_t owner; /* who was told to have the work; 0: nobody */
@@ -180,7 +181,8 @@ static bool take(struct standing *standing, const struct tri_member *owner)
     char why[TRI_MEMBER_WHY_BYTES];
     const struct tri_member *own = tri_member_view_find(&standing->view, standing->watch.self);
     tri_member_explain_fence(owner, own->name, why);
-    if (tri_registry_take(standing->registry, owner, why) != 0) {
+    tri_member_divide(&standing->view, owner->number, own->number, &standing->shares);
+    if (tri_registry_take(standing->registry, owner, &standing->shares, why) != 0) {
         return false;
     }
     tr_command_note(standing->invocation, "taking over: %s", why);

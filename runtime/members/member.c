@@ -122,29 +122,92 @@ static bool is_known(const struct tri_member *self, uint64_t incarnation)
     return self != NULL && self->state == TRI_MEMBER_UP && self->signs.incarnation == incarnation;
 }
 
+/* Whether a host that has some of the work may be fenced. */
+static bool is_lost(const struct tri_member_watch *watch, const struct tri_member *member)
+{
+    return tri_member_may_be_taken(member->state) ||
+           tri_member_watch_silent_ms(watch, member->number) >= member->lease_ms;
+}
+
 enum tri_member_finding tri_member_find(const struct tri_member_watch *watch,
                                         const struct tri_member_view *view, uint64_t incarnation,
                                         const struct tri_member **owner)
 {
-    const struct tri_member *other = tri_member_view_find(view, view->owner);
+    const struct tri_member *self = tri_member_view_find(view, watch->self);
+    const struct tri_member *other = NULL;
     *owner = NULL;
-    if (!is_known(tri_member_view_find(view, watch->self), incarnation)) {
+    if (!is_known(self, incarnation)) {
         return TRI_MEMBER_FENCED;
     }
-    if (view->owner == watch->self || other == NULL) {
+    for (size_t i = 0; i < view->count; i++) {
+        const struct tri_member *member = &view->members[i];
+        if (member == self || member->owned == 0) {
+            continue;
+        }
+        if (is_lost(watch, member)) {
+            *owner = member;
+            return TRI_MEMBER_TAKE;
+        }
+        other = other != NULL ? other : member;
+    }
+    if (self->owned > 0 || other == NULL) {
         return TRI_MEMBER_OWN;
     }
     *owner = other;
-    if (tri_member_may_be_taken(other->state)) {
-        return TRI_MEMBER_TAKE;
+    return TRI_MEMBER_WAIT;
+}
+
+/* ---- Dividing. ------------------------------------------------------------------------------- */
+
+/* A host that gets partitions, and how many it has. */
+struct receiver {
+    uint64_t host;
+    uint64_t owned;
+};
+
+/* Whether it has work, and lives as far as the database knows. */
+static bool does_work(const struct tri_member *member)
+{
+    return member->state == TRI_MEMBER_UP && member->owned > 0 &&
+           member->silent_ms < member->lease_ms;
+}
+
+/* The one with the fewest; of equal ones the first. */
+static struct receiver *find_fewest(struct receiver *receivers, size_t count)
+{
+    struct receiver *fewest = &receivers[0];
+    for (size_t i = 1; i < count; i++) {
+        fewest = receivers[i].owned < fewest->owned ? &receivers[i] : fewest;
     }
-    return tri_member_watch_silent_ms(watch, other->number) >= other->lease_ms ? TRI_MEMBER_TAKE
-                                                                               : TRI_MEMBER_WAIT;
+    return fewest;
+}
+
+void tri_member_divide(const struct tri_member_view *view, uint64_t lost, uint64_t taker,
+                       struct tri_member_shares *shares)
+{
+    struct receiver receivers[TRI_MEMBERS_MAX + 1] = {{.host = taker}};
+    size_t count = 1;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct tri_member *member = &view->members[i];
+        if (member->number == taker) {
+            receivers[0].owned = member->owned;
+        } else if (member->number != lost && does_work(member)) {
+            receivers[count++] = (struct receiver){member->number, member->owned};
+        }
+    }
+    *shares = (struct tri_member_shares){.count = view->partition_count};
+    for (size_t i = 0; i < view->partition_count; i++) {
+        if (view->partitions[i] == lost) {
+            struct receiver *receiver = find_fewest(receivers, count);
+            shares->hosts[i] = receiver->host;
+            receiver->owned++;
+        }
+    }
 }
 
 /* ---- In words. ------------------------------------------------------------------------------- */
 
-const char *tri_member_show(const struct tri_member_view *view, const struct tri_member *member)
+const char *tri_member_show(const struct tri_member *member)
 {
     if (member->state != TRI_MEMBER_UP) {
         return tri_member_state_name(member->state);
@@ -152,7 +215,7 @@ const char *tri_member_show(const struct tri_member_view *view, const struct tri
     if (member->silent_ms >= member->lease_ms) {
         return "suspected";
     }
-    return member->number == view->owner ? "up" : "standing by";
+    return member->owned > 0 ? "up" : "standing by";
 }
 
 void tri_member_explain_fence(const struct tri_member *fenced, const char *by, char *words)

@@ -13,6 +13,7 @@
 #define TR_RUNTIME_MEMBERS_MEMBER_H
 
 #include "runtime/journal/store.h"
+#include "runtime/limits.h"
 
 /* Hosts that a store may have, those that have left and were not forgotten among them. */
 #define TRI_MEMBERS_MAX 64
@@ -94,11 +95,14 @@ struct tri_member {
     uint8_t place[32]; /* the digest of its folder's file */
 };
 
-/* One look: all hosts in the order of their numbers, and which has the work. */
+/* One look: all hosts in the order of their numbers, and which has which partition of the work. */
 struct tri_member_view {
     struct tri_member members[TRI_MEMBERS_MAX];
     size_t count;
-    uint64_t owner;  /* 0: nobody yet */
+    uint64_t partitions[TR_PARTITIONS_MAX]; /* the host of each; 0: nobody yet */
+    size_t partition_count;
+    uint64_t owner;  /* the host of the first; 0: nobody yet */
+    uint64_t view;   /* the number of the last change of owners or members */
     uint64_t now_ms; /* of the database's clock */
 };
 
@@ -125,24 +129,39 @@ void tri_member_watch_hear(struct tri_member_watch *watch, const struct tri_memb
 /* For how long a host has shown no sign of life, as far as this one can tell. */
 uint64_t tri_member_watch_silent_ms(const struct tri_member_watch *watch, uint64_t number);
 
-/* What a host finds that does nothing but wait. */
+/* What a host finds. */
 enum tri_member_finding {
-    TRI_MEMBER_WAIT,   /* another host has the work, and lives */
-    TRI_MEMBER_TAKE,   /* another has it, and may be fenced: as it was in this look */
-    TRI_MEMBER_OWN,    /* this host has the work, or nobody has */
+    TRI_MEMBER_WAIT,   /* others have the work, and live */
+    TRI_MEMBER_TAKE,   /* another has some, and may be fenced: as it was in this look */
+    TRI_MEMBER_OWN,    /* this host has some of the work, or nobody has any */
     TRI_MEMBER_FENCED, /* this host is none any more: fenced, forgotten, or begun anew elsewhere */
 };
 
 /*
  * What the last look means to the host that looks, whose incarnation is `incarnation`; for
- * TRI_MEMBER_WAIT and TRI_MEMBER_TAKE `*owner` (NULL otherwise) is who has the work.
+ * TRI_MEMBER_WAIT and TRI_MEMBER_TAKE `*owner` (NULL otherwise) is who has the work. A host that
+ * has some itself takes that of others as well.
  */
 enum tri_member_finding tri_member_find(const struct tri_member_watch *watch,
                                         const struct tri_member_view *view, uint64_t incarnation,
                                         const struct tri_member **owner);
 
+/* Who gets the partitions of a lost host: one for each partition of the view; 0: it is not its. */
+struct tri_member_shares {
+    uint64_t hosts[TR_PARTITIONS_MAX];
+    size_t count;
+};
+
+/*
+ * Divides the partitions of a lost host among those that have work and live, as far as this look
+ * shows, and the host that takes it: each in turn gets one where it has fewest. Hosts that stand by
+ * get nothing, since they do nothing yet.
+ */
+void tri_member_divide(const struct tri_member_view *view, uint64_t lost, uint64_t taker,
+                       struct tri_member_shares *shares);
+
 /* What a person is told of a host: its state, or "standing by", or "suspected". */
-const char *tri_member_show(const struct tri_member_view *view, const struct tri_member *member);
+const char *tri_member_show(const struct tri_member *member);
 
 /*
  * Why a host was fenced, for all that ask: "host a was fenced by host b: it did not answer for

@@ -140,12 +140,11 @@ static bool has_others(const struct tri_member_view *view, uint64_t self)
     return false;
 }
 
-/* The work is this host's as long as its row says so. */
+/* Some of the work is this host's as long as the rows say so. */
 static bool is_fenced(const struct tri_membership *self, const struct tri_member *own)
 {
-    const struct tri_member_view *view = &self->looked;
     return own == NULL || own->state != TRI_MEMBER_UP ||
-           own->signs.incarnation != self->options.incarnation || view->owner != self->options.host;
+           own->signs.incarnation != self->options.incarnation || own->owned == 0;
 }
 
 static void end_host(struct tri_membership *self, const struct tri_member *own)

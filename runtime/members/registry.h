@@ -14,7 +14,8 @@ struct tri_registry;
 struct tri_registry_ops {
     int (*join)(struct tri_registry *registry, const struct tri_store_member *member);
     int (*look)(struct tri_registry *registry, struct tri_member_view *view);
-    int (*take)(struct tri_registry *registry, const struct tri_member *seen, const char *why);
+    int (*take)(struct tri_registry *registry, const struct tri_member *seen,
+                const struct tri_member_shares *shares, const char *why);
     int (*leave)(struct tri_registry *registry);
     int (*forget)(struct tri_registry *registry, uint64_t number);
     int (*keep)(struct tri_registry *registry, enum tri_member_processes processes);
@@ -53,15 +54,17 @@ TR_MUST_USE static inline int tri_registry_look(struct tri_registry *registry,
 }
 
 /*
- * Takes all work of a host and gives it to the one that the registry speaks for, in one
- * transaction: `seen` is fenced if it is as it was seen, else nothing is changed. TR_CLOSED: it
- * lives, or another host was quicker; TR_FENCED: the own host is not up. Others as those of
- * tri_registry_look.
+ * Takes all work of a host, in one transaction: `seen` is fenced if it is as it was seen, else
+ * nothing is changed. Each of its partitions goes to its host in `shares`, if that is up; else, or
+ * without one, to the host that the registry speaks for. TR_CLOSED: it lives, or another host was
+ * quicker; TR_FENCED: the own host is not up. Others as those of tri_registry_look.
  */
 TR_MUST_USE static inline int tri_registry_take(struct tri_registry *registry,
-                                                const struct tri_member *seen, const char *why)
+                                                const struct tri_member *seen,
+                                                const struct tri_member_shares *shares,
+                                                const char *why)
 {
-    return registry->ops->take(registry, seen, why);
+    return registry->ops->take(registry, seen, shares, why);
 }
 
 /* The host that the registry speaks for has left in order. Nothing if it was fenced meanwhile. */

@@ -221,7 +221,8 @@ static int take_from(struct tri_postgres *self, const struct tri_postgres_host *
     (void)snprintf(why, sizeof why, "host %s was taken over by troupe store take-over",
                    owner->number != 0 ? owner->name : "?");
     if (error == 0) {
-        error = tri_postgres_hand_on(self, owner->number, own, incarnation, TRI_MEMBER_DEAD, why);
+        error =
+            tri_postgres_hand_on(self, owner->number, own, incarnation, TRI_MEMBER_DEAD, NULL, why);
     }
     return error != 0 ? error : tri_postgres_keep(self, owner->number, TRI_MEMBER_PROCESSES_NONE);
 }

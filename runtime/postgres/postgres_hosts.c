@@ -56,14 +56,20 @@ static const char bring_up[] =
     " process_lease_ms = CASE $8::bigint WHEN 0 THEN process_lease_ms ELSE $8::bigint END,"
     " view = (SELECT view FROM cluster) WHERE number = $1::bigint";
 
-/* The last numbers go on behind those of whoever had the work before. */
+/*
+ * The last numbers go on behind those of whoever had the work before. A partition that is meant for
+ * a host that is not up any more goes to the one that takes all others.
+ */
 static const char hand_on[] =
     "WITH v AS (UPDATE cluster SET view = view + 1 WHERE id = 1 RETURNING view),"
     " l AS (UPDATE commit_log SET incarnation = $3::bigint WHERE host = $1::bigint),"
     " h AS (UPDATE hosts SET state = $4::bigint, why = $5, since_ms = " NOW_MS ", view = v.view"
     "  FROM v WHERE number = $1::bigint)"
-    " UPDATE partitions SET host = $2::bigint, epoch = epoch + 1, incarnation = $3::bigint,"
-    " view = v.view FROM v WHERE host = $1::bigint";
+    " UPDATE partitions p SET epoch = epoch + 1, incarnation = $3::bigint, view = v.view,"
+    "  host = coalesce((SELECT s.host FROM unnest($6::bigint[], $7::bigint[]) AS s(number, host)"
+    "   JOIN hosts t ON t.number = s.host AND t.state = $8::bigint"
+    "   WHERE s.number = p.number AND s.host <> $1::bigint), $2::bigint)"
+    " FROM v WHERE p.host = $1::bigint";
 static const char put_fence[] =
     "UPDATE fences SET incarnation = $2::bigint, last_number = $3::bigint, commits = $4::bigint,"
     " checksum = $5::bigint WHERE number = $1::bigint";
@@ -315,13 +321,48 @@ int tri_postgres_put_fence(struct tri_postgres *self, uint64_t number,
     return run(self, put_fence, 5, parameters, "raising the incarnation");
 }
 
-int tri_postgres_hand_on(struct tri_postgres *self, uint64_t from, uint64_t to,
-                         uint64_t incarnation, uint64_t state, const char *why)
+/* Room for an array of as many numbers. */
+#define ARRAY_BYTES ((size_t)TR_PARTITIONS_MAX * NUMBER_BYTES + 3)
+
+/* The numbers of the partitions that are given, or the hosts that get them, as arrays in text. */
+static void print_shares(const struct tri_member_shares *shares, bool is_hosts, char *text)
 {
-    char texts[4][NUMBER_BYTES];
-    const char *parameters[] = {print(from, texts[0]), print(to, texts[1]),
-                                print(incarnation, texts[2]), print(state, texts[3]), why};
-    return run(self, hand_on, 5, parameters, "taking the work of a host");
+    size_t at = 0;
+    text[at++] = '{';
+    for (size_t i = 0; shares != NULL && i < shares->count; i++) {
+        if (shares->hosts[i] != 0) {
+            const char *separator = at > 1 ? "," : "";
+            int size = snprintf(text + at, ARRAY_BYTES - at, "%s%lld", separator,
+                                is_hosts ? (long long)shares->hosts[i] : (long long)i);
+            at += (size_t)size;
+        }
+    }
+    memcpy(text + at, "}", 2);
+}
+
+int tri_postgres_hand_on(struct tri_postgres *self, uint64_t from, uint64_t to,
+                         uint64_t incarnation, uint64_t state,
+                         const struct tri_member_shares *shares, const char *why)
+{
+    char texts[5][NUMBER_BYTES];
+    char *arrays = tr_alloc(2 * ARRAY_BYTES);
+    if (arrays == NULL) {
+        return report_memory(self);
+    }
+    print_shares(shares, false, arrays);
+    print_shares(shares, true, arrays + ARRAY_BYTES);
+    const char *parameters[] = {print(from, texts[0]),
+                                print(to, texts[1]),
+                                print(incarnation, texts[2]),
+                                print(state, texts[3]),
+                                why,
+                                arrays,
+                                arrays + ARRAY_BYTES,
+                                print(TRI_MEMBER_UP, texts[4])};
+    int error =
+        run(self, hand_on, TR_COUNT_OF(parameters), parameters, "taking the work of a host");
+    tr_free(arrays);
+    return error;
 }
 
 int tri_postgres_say_fenced(struct tri_postgres *self)

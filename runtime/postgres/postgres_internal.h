@@ -16,6 +16,7 @@
 #include "runtime/journal/record_query.h"
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"
+#include "runtime/members/member.h"
 #include "runtime/postgres/postgres_array.h"
 #include "runtime/postgres/postgres_fence.h"
 #include "runtime/postgres/postgres_library.h"
@@ -361,12 +362,13 @@ TR_MUST_USE int tri_postgres_enrol(struct tri_postgres *self, const struct tri_s
                                    uint64_t *number);
 
 /*
- * Within a transaction: takes all that a host has the work of, and gives it to another: the fence
- * and the log of the one get an incarnation that it does not know. `state` is that of a host that
- * has lost it, and `why` says it in words.
+ * Within a transaction: takes all that a host has the work of, and gives it to others, as `shares`
+ * (NULL: none) says, or else to one: the fence and the log of it get an incarnation that it does
+ * not know. `state` is that of a host that has lost it, and `why` says it in words.
  */
 TR_MUST_USE int tri_postgres_hand_on(struct tri_postgres *self, uint64_t from, uint64_t to,
-                                     uint64_t incarnation, uint64_t state, const char *why);
+                                     uint64_t incarnation, uint64_t state,
+                                     const struct tri_member_shares *shares, const char *why);
 
 /* Within a transaction: what of a host's processes may run (enum tri_member_processes). */
 TR_MUST_USE int tri_postgres_keep(struct tri_postgres *self, uint64_t number, uint64_t processes);

@@ -13,6 +13,7 @@
  */
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/memory.h"
@@ -35,8 +36,11 @@
     "SELECT h.number, h.state, f.incarnation, f.commits, f.last_number, l.last_sequence, b.beat," \
     " (SELECT count(*) FROM partitions p WHERE p.host = h.number), h.lease_ms,"                   \
     " h.process_lease_ms, h.processes, h.since_ms, greatest(" NOW_MS " - b.at_ms, 0),"            \
-    " (SELECT host FROM partitions WHERE number = 0), " NOW_MS ","                                \
-    " h.name, h.why, h.machine, h.folder, h.blobs, h.place FROM hosts h"                          \
+    " (SELECT view FROM cluster WHERE id = 1), " NOW_MS ","                                       \
+    " h.name, h.why, h.machine, h.folder, h.blobs, h.place,"                                      \
+    " CASE WHEN h.number = (SELECT min(number) FROM hosts) THEN"                                  \
+    "  (SELECT string_agg(host::text, ' ' ORDER BY number) FROM partitions) ELSE '' END"          \
+    " FROM hosts h"                                                                               \
     " JOIN fences f ON f.number = h.number JOIN beats b ON b.number = h.number"                   \
     " JOIN commit_log l ON l.host = h.number ORDER BY h.number LIMIT 64"
 static const char look_at_all[] = LOOK;
@@ -154,6 +158,18 @@ static void read_member(const struct tri_postgres *session, const PGresult *rows
     }
 }
 
+/* The hosts of all partitions, which only one row says. */
+static void read_partitions(const char *text, struct tri_member_view *view)
+{
+    char *end = NULL;
+    for (size_t i = 0; text[0] != '\0' && i < TR_PARTITIONS_MAX; i++) {
+        view->partitions[i] = strtoull(text, &end, 10);
+        view->partition_count = i + 1;
+        view->owner = view->partitions[0];
+        text = end;
+    }
+}
+
 static int look(struct tri_registry *registry, struct tri_member_view *view)
 {
     struct postgres_registry *self = of(registry);
@@ -165,7 +181,9 @@ static int look(struct tri_registry *registry, struct tri_member_view *view)
     PGresult *rows = NULL;
     int error = resume(self);
     view->count = 0;
+    view->partition_count = 0;
     view->owner = 0;
+    view->view = 0;
     view->now_ms = 0;
     if (error != 0 || session->format < TRI_POSTGRES_FORMAT_HOSTS) {
         return error;
@@ -179,7 +197,8 @@ static int look(struct tri_registry *registry, struct tri_member_view *view)
     view->count = (size_t)session->library->ntuples(rows);
     for (size_t i = 0; i < view->count; i++) {
         read_member(session, rows, (int)i, &view->members[i]);
-        view->owner = tri_postgres_number(session, rows, (int)i, 13);
+        read_partitions(tri_postgres_text(session, rows, (int)i, 21), view);
+        view->view = tri_postgres_number(session, rows, (int)i, 13);
         view->now_ms = tri_postgres_number(session, rows, (int)i, 14);
     }
     session->library->clear(rows);
@@ -271,7 +290,8 @@ static int check_seen(struct tri_postgres *session, const struct tri_member *see
                : error;
 }
 
-static int take_now(struct postgres_registry *self, const struct tri_member *seen, const char *why)
+static int take_now(struct postgres_registry *self, const struct tri_member *seen,
+                    const struct tri_member_shares *shares, const char *why)
 {
     struct tri_postgres *session = self->session;
     struct tri_fence_row row = {.commits = seen->signs.commits,
@@ -294,17 +314,18 @@ static int take_now(struct postgres_registry *self, const struct tri_member *see
     }
     if (error == 0) {
         error = tri_postgres_hand_on(session, seen->number, self->registry.self, row.incarnation,
-                                     state, why);
+                                     state, shares, why);
     }
     return error != 0 ? error : tri_postgres_execute(session, "COMMIT", "fencing a host");
 }
 
-static int take(struct tri_registry *registry, const struct tri_member *seen, const char *why)
+static int take(struct tri_registry *registry, const struct tri_member *seen,
+                const struct tri_member_shares *shares, const char *why)
 {
     struct postgres_registry *self = of(registry);
     int error = resume(self);
     for (int tries = 0; error == 0 && tries < TAKES_MAX; tries++) {
-        error = take_now(self, seen, why);
+        error = take_now(self, seen, shares, why);
         if (error == 0) {
             return 0;
         }

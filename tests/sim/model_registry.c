@@ -29,6 +29,25 @@ static struct tri_member *find(struct tri_hosts_model *model, uint64_t number)
     return NULL;
 }
 
+size_t tri_hosts_model_owned(const struct tri_hosts_model *model, uint64_t host)
+{
+    size_t owned = 0;
+    for (size_t i = 0; i < model->view.partition_count; i++) {
+        owned += model->view.partitions[i] == host;
+    }
+    return owned;
+}
+
+void tri_hosts_model_give(struct tri_hosts_model *model, uint64_t partition, uint64_t host)
+{
+    struct tri_member_view *view = &model->view;
+    size_t count = (size_t)partition + 1;
+    view->partitions[partition] = host;
+    view->partition_count = count > view->partition_count ? count : view->partition_count;
+    view->owner = view->partitions[0];
+    view->view++;
+}
+
 static int report(struct model_registry *self, int error, const char *words)
 {
     (void)snprintf(self->words, sizeof self->words, "%s", words);
@@ -143,7 +162,7 @@ static int look(struct tri_registry *registry, struct tri_member_view *view)
     view->now_ms = model->now_ms;
     for (size_t i = 0; i < view->count; i++) {
         view->members[i].silent_ms = model->now_ms - model->beat_ms[i];
-        view->members[i].owned = view->members[i].number == view->owner;
+        view->members[i].owned = tri_hosts_model_owned(model, view->members[i].number);
     }
     struct tri_member *member = own(self); /* the look is of the moment before the beat */
     if (member != NULL) {
@@ -162,7 +181,23 @@ static bool is_as_seen(const struct tri_member *now, const struct tri_member *se
            a->beat == b->beat;
 }
 
-static int take(struct tri_registry *registry, const struct tri_member *seen, const char *why)
+/* Each partition of a host goes to the one that is meant, if that is up. */
+static void hand_on(struct tri_hosts_model *model, uint64_t from, uint64_t to,
+                    const struct tri_member_shares *shares)
+{
+    for (size_t i = 0; i < model->view.partition_count; i++) {
+        uint64_t wanted = shares != NULL && i < shares->count ? shares->hosts[i] : 0;
+        const struct tri_member *member =
+            wanted != 0 && wanted != from ? find(model, wanted) : NULL;
+        if (model->view.partitions[i] == from) {
+            bool is_up = member != NULL && member->state == TRI_MEMBER_UP;
+            tri_hosts_model_give(model, i, is_up ? wanted : to);
+        }
+    }
+}
+
+static int take(struct tri_registry *registry, const struct tri_member *seen,
+                const struct tri_member_shares *shares, const char *why)
 {
     struct model_registry *self = of(registry);
     struct tri_hosts_model *model = self->model;
@@ -181,7 +216,7 @@ static int take(struct tri_registry *registry, const struct tri_member *seen, co
         other->signs.incarnation = ++model->incarnations;
     }
     set_state(model, other, other->state == TRI_MEMBER_UP ? TRI_MEMBER_DEAD : other->state, why);
-    model->view.owner = model->view.owner == other->number ? registry->self : model->view.owner;
+    hand_on(model, other->number, registry->self, shares);
     return 0;
 }
 
@@ -206,7 +241,7 @@ static int forget(struct tri_registry *registry, uint64_t number)
         return error;
     }
     size_t place = member != NULL ? (size_t)(member - model->view.members) : 0;
-    if (member == NULL || model->view.owner == number ||
+    if (member == NULL || tri_hosts_model_owned(model, number) > 0 ||
         (member->state == TRI_MEMBER_UP &&
          model->now_ms - model->beat_ms[place] <= member->lease_ms)) {
         return report(self, TR_INVALID, "it is up, or has the work");
@@ -272,7 +307,9 @@ uint64_t tri_hosts_model_claim(struct tri_hosts_model *model, uint64_t host)
 {
     struct tri_member *member = find(model, host);
     TR_ASSERT(member != NULL);
-    model->view.owner = host;
+    if (tri_hosts_model_owned(model, host) == 0) {
+        tri_hosts_model_give(model, 0, host);
+    }
     member->signs.incarnation = ++model->incarnations;
     set_state(model, member, TRI_MEMBER_UP, "");
     return member->signs.incarnation;

@@ -8,7 +8,7 @@
 
 #include "runtime/members/registry.h"
 
-/* The database. All zero: no host yet. */
+/* The database. All zero: no host yet, and one partition. */
 struct tri_hosts_model {
     struct tri_member_view view;       /* without the ages, which `now_ms` gives */
     uint64_t beat_ms[TRI_MEMBERS_MAX]; /* when each of them has beaten last */
@@ -29,7 +29,13 @@ struct tri_registry *tri_model_registry_open(struct tri_hosts_model *model);
  */
 bool tri_hosts_model_commit(struct tri_hosts_model *model, uint64_t host, uint64_t incarnation);
 
-/* The host begins to work as the owner, as the opening of a store does: its new incarnation. */
+/* The host begins to work, as the opening of a store does: its new incarnation. */
 uint64_t tri_hosts_model_claim(struct tri_hosts_model *model, uint64_t host);
+
+/* The host has that partition from now on; there are so many of them at least. */
+void tri_hosts_model_give(struct tri_hosts_model *model, uint64_t partition, uint64_t host);
+
+/* How many partitions a host has. */
+size_t tri_hosts_model_owned(const struct tri_hosts_model *model, uint64_t host);
 
 #endif

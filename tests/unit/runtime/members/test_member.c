@@ -171,7 +171,8 @@ static void test_what_a_row_means(void **state)
     struct tri_member_watch watch = {.self = 2};
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         struct tri_member_view view = view_of(5, 0);
-        view.owner = cases[i].owner;
+        view.members[0].owned = cases[i].owner == 1;
+        view.members[1].owned = cases[i].owner == 2;
         view.members[0].state = cases[i].owner_state;
         view.members[1].state = cases[i].own_state;
         view.members[1].signs.incarnation = cases[i].own_incarnation;
@@ -183,26 +184,97 @@ static void test_what_a_row_means(void **state)
     assert_int_equal(find(&watch, &gone), TRI_MEMBER_FENCED);
 }
 
+/* Hosts 1 to 4 with so many partitions each, of which the first is lost and the second looks. */
+static struct tri_member_view work_of(const uint64_t owned[4])
+{
+    struct tri_member_view view = {.count = 4};
+    for (uint64_t i = 0; i < 4; i++) {
+        view.members[i] = (struct tri_member){.number = i + 1,
+                                              .state = TRI_MEMBER_UP,
+                                              .owned = owned[i],
+                                              .signs = {.incarnation = 8},
+                                              .lease_ms = LEASE_MS};
+        for (uint64_t j = 0; j < owned[i]; j++) {
+            view.partitions[view.partition_count++] = i + 1;
+        }
+    }
+    view.owner = view.partitions[0];
+    return view;
+}
+
+/* How many partitions of the first host each gets, as digits. */
+static uint64_t divide(const struct tri_member_view *view)
+{
+    struct tri_member_shares shares;
+    uint64_t got[5] = {0};
+    tri_member_divide(view, 1, 2, &shares);
+    assert_int_equal(shares.count, view->partition_count);
+    for (size_t i = 0; i < shares.count; i++) {
+        assert_true((shares.hosts[i] != 0) == (view->partitions[i] == 1));
+        got[shares.hosts[i]]++;
+    }
+    return got[1] * 1000 + got[2] * 100 + got[3] * 10 + got[4];
+}
+
+static void test_partitions_go_where_fewest_are(void **state)
+{
+    (void)state;
+    struct tri_member_view view = work_of((const uint64_t[]){6, 2, 2, 2});
+    assert_int_equal(divide(&view), 222);
+    view = work_of((const uint64_t[]){6, 3, 1, 5});
+    assert_int_equal(divide(&view), 240);
+    view = work_of((const uint64_t[]){6, 0, 1, 0}); /* the taker stood by, and the last does */
+    assert_int_equal(divide(&view), 420);
+    view = work_of((const uint64_t[]){1, 0, 0, 0});
+    assert_int_equal(divide(&view), 100);
+    view = work_of((const uint64_t[]){6, 2, 2, 2});
+    view.members[2].silent_ms = LEASE_MS; /* it may be lost, too */
+    view.members[3].state = TRI_MEMBER_LEFT;
+    assert_int_equal(divide(&view), 600);
+    view = work_of((const uint64_t[]){0, 2, 2, 2});
+    assert_int_equal(divide(&view), 0);
+}
+
+/* A host that works itself finds those that are lost; what it waits for is nobody's else. */
+static void test_who_works_takes_as_well(void **state)
+{
+    (void)state;
+    struct tri_member_watch watch = {.self = 2};
+    struct tri_member_view view = work_of((const uint64_t[]){2, 2, 2, 0});
+    const struct tri_member *owner = NULL;
+    tri_member_watch_hear(&watch, &view, 1000, 1000);
+    assert_int_equal(tri_member_find(&watch, &view, 8, &owner), TRI_MEMBER_OWN);
+    assert_null(owner);
+    view.members[2].state = TRI_MEMBER_LEFT;
+    assert_int_equal(tri_member_find(&watch, &view, 8, &owner), TRI_MEMBER_TAKE);
+    assert_int_equal(owner->number, 3);
+    view.members[2].owned = 0; /* another was quicker */
+    assert_int_equal(tri_member_find(&watch, &view, 8, &owner), TRI_MEMBER_OWN);
+    view = work_of((const uint64_t[]){2, 0, 2, 0});
+    assert_int_equal(tri_member_find(&watch, &view, 8, &owner), TRI_MEMBER_WAIT);
+    assert_int_equal(owner->number, 1);
+}
+
 static void test_what_people_are_told(void **state)
 {
     (void)state;
     char words[TRI_MEMBER_WHY_BYTES];
     struct tri_member_view view = view_of(5, 0);
     struct tri_member *first = &view.members[0];
-    assert_string_equal(tri_member_show(&view, first), "up");
-    assert_string_equal(tri_member_show(&view, &view.members[1]), "standing by");
+    assert_string_equal(tri_member_show(first), "up");
+    assert_string_equal(tri_member_show(&view.members[1]), "standing by");
     first->silent_ms = LEASE_MS - 1;
-    assert_string_equal(tri_member_show(&view, first), "up");
+    assert_string_equal(tri_member_show(first), "up");
     tri_member_explain_fence(first, "b", words);
     assert_string_equal(words, "host a was fenced by host b: it did not answer for 10 s");
     first->silent_ms = LEASE_MS;
-    assert_string_equal(tri_member_show(&view, first), "suspected");
+    assert_string_equal(tri_member_show(first), "suspected");
     first->state = TRI_MEMBER_DEAD;
-    assert_string_equal(tri_member_show(&view, first), "dead");
+    assert_string_equal(tri_member_show(first), "dead");
     tri_member_explain_fence(first, "b", words);
     assert_string_equal(words, "host a had ended when host b took over");
     first->state = TRI_MEMBER_LEFT;
-    assert_string_equal(tri_member_show(&view, first), "left");
+    assert_string_equal(tri_member_show(first), "left");
     tri_member_explain_fence(first, "b", words);
     assert_string_equal(words, "host a had left when host b took over");
     assert_string_equal(tri_member_state_name(99), "unknown");
@@ -246,6 +318,8 @@ int main(void)
         cmocka_unit_test(test_a_short_lease_takes_short_looks),
         cmocka_unit_test(test_a_new_host_is_measured_from_its_coming),
         cmocka_unit_test(test_what_a_row_means),
+        cmocka_unit_test(test_partitions_go_where_fewest_are),
+        cmocka_unit_test(test_who_works_takes_as_well),
         cmocka_unit_test(test_what_people_are_told),
         cmocka_unit_test(test_when_processes_have_ended),
     };

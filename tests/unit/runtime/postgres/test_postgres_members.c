@@ -203,7 +203,7 @@ static void test_taking_the_work(void **state)
     struct tri_registry *second = join(&world, "b");
     give_work(&world, first);
     const struct tri_member seen = see(second, first->self);
-    assert_int_equal(tri_registry_take(second, &seen, "it was silent"), 0);
+    assert_int_equal(tri_registry_take(second, &seen, NULL, "it was silent"), 0);
     struct tri_member_view view = look(second);
     const struct tri_member *lost = tri_member_view_find(&view, first->self);
     assert_int_equal(view.owner, second->self);
@@ -212,7 +212,7 @@ static void test_taking_the_work(void **state)
     assert_true(lost->signs.incarnation > first->incarnation);
     /* It takes nothing any more, and beats no more. */
     const struct tri_member other = see(second, second->self);
-    assert_int_equal(tri_registry_take(first, &other, "late"), TR_FENCED);
+    assert_int_equal(tri_registry_take(first, &other, NULL, "late"), TR_FENCED);
     uint64_t beat = see(second, first->self).signs.beat;
     (void)look(first);
     assert_int_equal(see(second, first->self).signs.beat, beat);
@@ -231,18 +231,18 @@ static void test_who_lives_is_not_fenced(void **state)
     give_work(&world, first);
     struct tri_member seen = see(second, first->self);
     (void)look(first);
-    assert_int_equal(tri_registry_take(second, &seen, "late"), TR_CLOSED);
+    assert_int_equal(tri_registry_take(second, &seen, NULL, "late"), TR_CLOSED);
     seen = see(second, first->self);
     uint64_t *const signs[] = {&seen.signs.incarnation, &seen.signs.commits,
                                &seen.signs.last_number, &seen.signs.last_sequence};
     for (size_t i = 0; i < TR_COUNT_OF(signs); i++) {
         *signs[i] += 1;
-        assert_int_equal(tri_registry_take(second, &seen, "late"), TR_CLOSED);
+        assert_int_equal(tri_registry_take(second, &seen, NULL, "late"), TR_CLOSED);
         *signs[i] -= 1;
     }
     assert_int_equal(look(second).owner, first->self);
     assert_int_equal(see(second, first->self).state, TRI_MEMBER_UP);
-    assert_int_equal(tri_registry_take(second, &seen, "now"), 0);
+    assert_int_equal(tri_registry_take(second, &seen, NULL, "now"), 0);
     tri_registry_close(first);
     tri_registry_close(second);
     world_end(&world);
@@ -256,13 +256,65 @@ static void test_one_of_two_takes_it(void **state)
     struct tri_registry *third = join(&world, "c");
     give_work(&world, first);
     const struct tri_member seen = see(second, first->self);
-    assert_int_equal(tri_registry_take(third, &seen, "third"), 0);
-    assert_int_equal(tri_registry_take(second, &seen, "second"), TR_CLOSED);
+    assert_int_equal(tri_registry_take(third, &seen, NULL, "third"), 0);
+    assert_int_equal(tri_registry_take(second, &seen, NULL, "second"), TR_CLOSED);
     assert_int_equal(look(second).owner, third->self);
     assert_string_equal(see(second, first->self).why, "third");
     tri_registry_close(first);
     tri_registry_close(second);
     tri_registry_close(third);
+    world_end(&world);
+}
+
+/* The host gets that partition, of a store that has so many at least. */
+static void give_partition(struct world *world, uint64_t partition, uint64_t host)
+{
+    if (world->is_model) {
+        tri_hosts_model_give(world->model, partition, host);
+        return;
+    }
+    char sql[256];
+    (void)snprintf(sql, sizeof sql,
+                   "INSERT INTO partitions VALUES(%llu, %llu, 0, 0, 0) ON CONFLICT(number)"
+                   " DO UPDATE SET host = excluded.host",
+                   (unsigned long long)partition, (unsigned long long)host);
+    stand_spoil(world->stand, sql);
+}
+
+/* Each partition of the lost host goes where it is meant to, and those of others stay. */
+static void test_partitions_are_divided(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *lost = join(&world, "a");
+    struct tri_registry *taker = join(&world, "b");
+    struct tri_registry *third = join(&world, "c");
+    struct tri_registry *left = join(&world, "d");
+    const uint64_t before[] = {lost->self, third->self, lost->self, lost->self, lost->self};
+    for (size_t i = 0; i < TR_COUNT_OF(before); i++) {
+        give_partition(&world, i, before[i]);
+    }
+    const struct tri_member seen = see(taker, lost->self);
+    assert_int_equal(seen.owned, 4);
+    assert_int_equal(tri_registry_leave(left), 0);
+    uint64_t view = look(taker).view;
+    const struct tri_member_shares shares = {
+        .count = 4, .hosts = {third->self, taker->self, left->self, taker->self}};
+    assert_int_equal(tri_registry_take(taker, &seen, &shares, "silent"), 0);
+    const uint64_t after[] = {third->self, third->self, taker->self, taker->self, taker->self};
+    struct tri_member_view now = look(third);
+    assert_int_equal(now.partition_count, TR_COUNT_OF(after));
+    for (size_t i = 0; i < TR_COUNT_OF(after); i++) {
+        assert_int_equal(now.partitions[i], after[i]);
+    }
+    assert_true(now.view > view);
+    assert_int_equal(now.owner, third->self);
+    assert_int_equal(tri_member_view_find(&now, taker->self)->owned, 3);
+    assert_int_equal(tri_member_view_find(&now, lost->self)->owned, 0);
+    assert_int_equal(tri_member_view_find(&now, lost->self)->state, TRI_MEMBER_DEAD);
+    tri_registry_close(lost);
+    tri_registry_close(taker);
+    tri_registry_close(third);
+    tri_registry_close(left);
     world_end(&world);
 }
 
@@ -277,7 +329,7 @@ static void test_who_leaves_is_taken_at_once(void **state)
     const struct tri_member seen = see(second, first->self);
     assert_int_equal(seen.state, TRI_MEMBER_LEFT);
     assert_int_equal(seen.processes, TRI_MEMBER_PROCESSES_NONE);
-    assert_int_equal(tri_registry_take(second, &seen, "it had left"), 0);
+    assert_int_equal(tri_registry_take(second, &seen, NULL, "it had left"), 0);
     assert_int_equal(see(second, first->self).state, TRI_MEMBER_LEFT);
     assert_int_equal(look(second).owner, second->self);
     tri_registry_close(first);
@@ -294,7 +346,7 @@ static void test_forgetting(void **state)
     give_work(&world, first);
     assert_int_equal(tri_registry_forget(second, number), TR_INVALID); /* it has the work */
     const struct tri_member seen = see(second, number);
-    assert_int_equal(tri_registry_take(second, &seen, "gone"), 0);
+    assert_int_equal(tri_registry_take(second, &seen, NULL, "gone"), 0);
     assert_int_equal(tri_registry_forget(second, second->self), TR_INVALID);
     assert_int_equal(tri_registry_forget(second, number), 0);
     assert_int_equal(look(second).count, 1);
@@ -340,7 +392,7 @@ static struct tri_registry *take_work(struct world *world)
     struct tri_member_view view = look(registry);
     const struct tri_member *owner = tri_member_view_find(&view, view.owner);
     assert_non_null(owner);
-    assert_int_equal(tri_registry_take(registry, owner, "host a was fenced by host b"), 0);
+    assert_int_equal(tri_registry_take(registry, owner, NULL, "host a was fenced by host b"), 0);
     return registry;
 }
 
@@ -457,6 +509,7 @@ int main(void)
         BOTH(test_taking_the_work),
         BOTH(test_who_lives_is_not_fenced),
         BOTH(test_one_of_two_takes_it),
+        BOTH(test_partitions_are_divided),
         BOTH(test_who_leaves_is_taken_at_once),
         BOTH(test_forgetting),
         cmocka_unit_test(test_a_fenced_store_writes_nothing),
