@@ -176,6 +176,9 @@ static bool is_at(const struct sim_shadow *shadow, size_t place, const struct ro
 
 static void remove_rows(struct sim_shadow *shadow, size_t place, size_t count)
 {
+    if (count == 0) {
+        return; /* there may be no rows at all */
+    }
     for (size_t i = 0; i < count; i++) {
         free(shadow->rows[place + i].bytes);
     }
