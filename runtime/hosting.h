@@ -83,8 +83,8 @@ struct tr_host_options {
     uint16_t number;
     /*
      * The host of each partition of all groups (0: nobody that is known), as it is in a view, the
-     * number of its last change. NULL: partition N is that of host N, and a store is that of its
-     * host for ever.
+     * number of its last change: of a store only what is in this host's partitions is loaded. NULL:
+     * partition N is that of host N, and a store is that of its host for ever.
      */
     const uint16_t *partitions;
     size_t partition_count; /* at most TR_PARTITIONS_MAX */

@@ -45,9 +45,10 @@ struct tri_shared {
     uint32_t services;              /* bits by enum tr_service: available services */
     struct tri_directory directory; /* the hosts */
     struct tri_owners owners;       /* which of them has which group, at the start */
-    uint8_t slot;                   /* of this host among those of its store */
-    uint64_t voice;                 /* the group in which it speaks to others itself */
-    void *program;                  /* tr_program */
+    bool has_partitions; /* it was told who has them, and a store may have those of others, too */
+    uint8_t slot;        /* of this host among those of its store */
+    uint64_t voice;      /* the group in which it speaks to others itself */
+    void *program;       /* tr_program */
     struct tr_bounds bounds;
     bool is_balanced;             /* actors move from busy workers to idle ones */
     atomic_bool has_lost_workers; /* the store has counters of workers beyond this start's */

@@ -99,6 +99,7 @@ static int fill_owners(struct tri_shared *shared, const struct tr_host_options *
         owners->hosts[i] = i < options->partition_count ? options->partitions[i] : 0;
     }
     owners->view = options->view;
+    shared->has_partitions = options->number != 0 && options->partitions != NULL;
     uint64_t first = tri_owners_nth(owners, options->number, 0);
     shared->voice = first < TR_PARTITIONS_MAX ? tri_partition_voice(first) : shared->host.key.group;
     int error = 0;
@@ -450,7 +451,7 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
         error = tri_crash_watch(host->workers, host->shared.worker_count, host->folder);
     }
     if (error == 0 && store != NULL) {
-        error = tri_host_load(host, &tri_all_groups, 1);
+        error = tri_host_load_own(host);
         /*
          * Clears the note of the group being loaded. After TR_MEMORY it stays, and counts as the
          * one that ended this start. Any other error has words of its own and would occur at each

@@ -101,4 +101,10 @@ void tri_host_fini(struct tr_host *host);
 TR_MUST_USE int tri_host_load(struct tr_host *host, const struct tri_group_range *ranges,
                               size_t range_count);
 
+/*
+ * Loads what is this host's: the groups of its partitions, where it was told who has them, whatever
+ * else is in the store; else all.
+ */
+TR_MUST_USE int tri_host_load_own(struct tr_host *host);
+
 #endif

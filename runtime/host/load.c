@@ -647,6 +647,36 @@ int tri_host_load(struct tr_host *host, const struct tri_group_range *ranges, si
     return error;
 }
 
+/* Ranges of neighbouring partitions; at most every other one begins one. */
+#define OWN_RANGES_MAX (TR_PARTITIONS_MAX / 2)
+
+static size_t list_own(const struct tri_owners *owners, struct tri_group_range *ranges)
+{
+    size_t count = 0;
+    bool was_own = false;
+    for (uint64_t i = 0; i < TR_PARTITIONS_MAX; i++) {
+        bool is_own = owners->hosts[i] == owners->self;
+        if (is_own && !was_own) {
+            ranges[count++].first = tri_partition_origin(i);
+        }
+        if (is_own) {
+            ranges[count - 1].last = tri_partition_origin(i + 1) - 1;
+        }
+        was_own = is_own;
+    }
+    return count;
+}
+
+int tri_host_load_own(struct tr_host *host)
+{
+    struct tri_group_range ranges[OWN_RANGES_MAX];
+    const struct tri_shared *shared = &host->shared;
+    if (!shared->has_partitions) {
+        return tri_host_load(host, &tri_all_groups, 1);
+    }
+    return tri_host_load(host, ranges, list_own(&shared->owners, ranges));
+}
+
 bool tr_host_has(struct tr_host *host, struct tr_ref actor)
 {
     TR_ASSERT(host->thread_count == 0);

@@ -202,9 +202,9 @@ int stage_try_open(struct stage *stage, const struct stage_options *options)
     int error = tri_host_init(&stage->host, &host_options, &stage->env, options->store);
     stage->host.poison = options->poison;
     if (error == 0 && options->store != NULL) {
-        error = tri_host_load(&stage->host,
-                              options->range_count == 0 ? &tri_all_groups : options->ranges,
-                              options->range_count == 0 ? 1 : options->range_count);
+        error = options->range_count == 0
+                    ? tri_host_load_own(&stage->host)
+                    : tri_host_load(&stage->host, options->ranges, options->range_count);
     }
     if (error != 0) {
         stage_close(stage);

@@ -16,6 +16,8 @@ static struct tri_store *store;
 static struct tri_poison_messages *poison;
 static const struct tri_group_range *ranges; /* to be loaded; none: all groups at once */
 static size_t range_count;
+static const uint16_t *partitions; /* who has which; NULL: this host is alone */
+static size_t partition_count;
 static const struct tr_ref nobody;
 
 #define SCRIPT(name)                                                        \
@@ -36,9 +38,15 @@ static void open_host(uint32_t workers)
     if (store == NULL) {
         open_store();
     }
+    static const struct tr_peer peer = {.number = 9};
     struct stage_options wanted = {.worker_count = workers,
                                    .store = store,
                                    .poison = poison,
+                                   .number = partitions == NULL ? 0 : 3,
+                                   .peers = &peer,
+                                   .peer_count = partitions == NULL ? 0 : 1,
+                                   .partitions = partitions,
+                                   .partition_count = partition_count,
                                    .ranges = ranges,
                                    .range_count = range_count};
     stage_open(&stage, &wanted);
@@ -416,6 +424,39 @@ static void expect_order(const struct tri_group_range *wanted, size_t count)
     end();
 }
 
+/* What is in the partitions of others stays in the store, for whoever has them then. */
+static void test_a_start_loads_its_own_partitions(void **state)
+{
+    (void)state;
+    static const uint16_t both[] = {9, 3, 3};
+    static const uint16_t first[] = {9, 3, 9};
+    static const uint16_t none[] = {9, 9, 9};
+    partitions = both;
+    partition_count = TR_COUNT_OF(both);
+    begin(1);
+    const struct tr_ref fakes[] = {fake(), fake()};
+    bool is_first = tri_group_partition(fakes[0].key.group) == 1;
+    struct tr_ref one = fakes[is_first ? 0 : 1];
+    struct tr_ref other = fakes[is_first ? 1 : 0];
+    assert_int_equal(tri_group_partition(one.key.group), 1);
+    assert_int_equal(tri_group_partition(other.key.group), 2);
+    stage_run(&stage);
+    partitions = first;
+    crash(2);
+    assert_non_null(stage_actor(&stage, one));
+    assert_null(stage_actor(&stage, other));
+    assert_int_equal(stage_actor_count(&stage), 1);
+    partitions = none;
+    crash(1);
+    assert_int_equal(stage_actor_count(&stage), 0);
+    partitions = both;
+    crash(2);
+    assert_int_equal(stage_actor_count(&stage), 2);
+    assert_non_null(stage_actor(&stage, other));
+    end();
+    partitions = NULL;
+}
+
 static void test_ranges_of_groups_give_what_all_at_once_gives(void **state)
 {
     (void)state;
@@ -750,6 +791,7 @@ int main(void)
         cmocka_unit_test(test_news_of_a_call_are_not_its_answer),
         cmocka_unit_test(test_a_call_waits_for_its_commit),
         cmocka_unit_test(test_families_and_monitors_go_on),
+        cmocka_unit_test(test_a_start_loads_its_own_partitions),
         cmocka_unit_test(test_ranges_of_groups_give_what_all_at_once_gives),
         cmocka_unit_test(test_controls_wait_for_all_groups),
         cmocka_unit_test(test_a_parent_in_a_group_that_is_not_loaded_is_not_missed),
