@@ -51,9 +51,9 @@ const char *tr_entity_kind_word(uint8_t kind);
     FIELD(text, python_path, 1, 0)      \
     FIELD(text, warm, 1, 0)             \
     FIELD(u64, applied_ms, 1, 0)        \
-    FIELD(bytes, description, 1, 0)     \
-    FIELD(bool, is_active, 1, 0)        \
-    FIELD(u64, updated_ms, 1, 0)
+    FIELD(bytes, description, 2, 0)     \
+    FIELD(bool, is_active, 2, 0)        \
+    FIELD(u64, updated_ms, 2, 0)
 
 /* What people say of all versions of a name: `state` is a NamedEntityState of Flyte's. */
 #define TR_ENTITY_NAME_FIELDS(FIELD, ARRAY) \
@@ -78,13 +78,13 @@ const char *tr_entity_kind_word(uint8_t kind);
 #define TR_ENTITY_KEEP_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, entity, 1, 0)              \
     FIELD(bool, is_forgotten, 1, 0)         \
-    FIELD(bytes, rows, 1, 0)
+    FIELD(bytes, rows, 2, 0)
 #define TR_ENTITY_KEPT_FIELDS(FIELD, ARRAY) FIELD(i64, error, 1, 0)
 
 #define TR_ENTITY_SCHEMAS(S)                                               \
-    S(entity_keep, 458, TR_MESSAGE, 1, TR_DURABLE, TR_ENTITY_KEEP_FIELDS)  \
+    S(entity_keep, 458, TR_MESSAGE, 2, TR_DURABLE, TR_ENTITY_KEEP_FIELDS)  \
     S(entity_kept, 459, TR_MESSAGE, 1, TR_PRIORITY, TR_ENTITY_KEPT_FIELDS) \
-    S(entity, 27, TR_RECORD, 1, 0, TR_ENTITY_FIELDS)                       \
+    S(entity, 27, TR_RECORD, 2, 0, TR_ENTITY_FIELDS)                       \
     S(entity_name, 28, TR_RECORD, 1, 0, TR_ENTITY_NAME_FIELDS)             \
     S(entity_project, 29, TR_RECORD, 1, 0, TR_ENTITY_PROJECT_FIELDS)
 
