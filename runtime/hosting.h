@@ -155,6 +155,16 @@ TR_MUST_USE int tr_host_ask(struct tr_host *host, struct tr_ref to, const struct
                             const void *body, uint64_t timeout_ms,
                             void (*take)(void *self, const struct tr_message *answer), void *self);
 
+/*
+ * Asks an actor and does not wait: `take` gets the answer, which is committed, or NULL and why
+ * there is none, later, while this thread is in a function that waits for the host, as
+ * tr_host_poll. It may call nothing that waits. Questions that are open when the host is freed have
+ * no answer. Errors: TR_CLOSED, TR_MEMORY, and those of sending; then it was not asked.
+ */
+TR_MUST_USE int tr_host_ask_on(
+    struct tr_host *host, struct tr_ref to, const struct tr_schema *schema, const void *body,
+    void (*take)(void *self, const struct tr_message *answer, int reason), void *self);
+
 /* Monitors the end of an actor; tr_host_ended returns it. TR_CLOSED, TR_MEMORY. */
 TR_MUST_USE int tr_host_monitor(struct tr_host *host, struct tr_ref actor, uint64_t *monitor);
 

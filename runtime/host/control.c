@@ -43,6 +43,14 @@ struct tri_asking {
     int reason; /* of its failure */
 };
 
+/* A question that nobody waits for: whoever reads its answer hands it on. */
+struct tri_open_question {
+    struct tri_open_question *next;
+    uint64_t ask;
+    void (*take)(void *self, const struct tr_message *answer, int reason);
+    void *self;
+};
+
 /* The contents of a reply or a DOWN that callers wait for. */
 struct answer {
     uint64_t request; /* of a control_reply; 0: none */
@@ -124,6 +132,30 @@ static bool take_observed(struct tr_host *host, struct tr_bytes bytes)
 }
 
 /*
+ * Hands the answer of a question on that nobody waits for; false: it is of none. They are answered
+ * about in the order in which they were asked, so that few are passed.
+ */
+static bool hand_on(struct tr_host *host, uint64_t ask, const struct tr_message *message,
+                    int reason)
+{
+    struct tri_open_question **link = &host->questions;
+    while (*link != NULL && (*link)->ask != ask) {
+        link = &(*link)->next;
+    }
+    struct tri_open_question *question = *link;
+    if (question == NULL) {
+        return false;
+    }
+    *link = question->next;
+    if (host->last_question == &question->next) {
+        host->last_question = link;
+    }
+    question->take(question->self, message, reason);
+    tr_free(question);
+    return true;
+}
+
+/*
  * Takes an actor's answer, or the failure of the question; returns whether it was one of them.
  * Answers to a question whose wait is over are recognized by their number and dropped, or a later
  * question would get them.
@@ -142,12 +174,17 @@ static bool take_reply(struct tr_host *host, struct tr_bytes bytes)
         return false;
     }
     struct tri_asking *asking = host->asking;
+    struct tr_ask_failed failed = {0};
+    bool has_reason = is_failure && tr_message_read(&message, ask_failed, &failed) == 0;
+    if (hand_on(host, tr_message_ask(&message), is_failure ? NULL : &message,
+                -(int)failed.reason)) {
+        return true;
+    }
     if (asking == NULL || asking->is_over || asking->ask != tr_message_ask(&message)) {
         return true; /* too late */
     }
-    struct tr_ask_failed failed = {0};
     asking->is_over = true;
-    if (is_failure && tr_message_read(&message, ask_failed, &failed) == 0) {
+    if (has_reason) {
         asking->reason = -(int)failed.reason;
     } else if (asking->take != NULL) {
         asking->take(asking->self, &message);
@@ -549,6 +586,30 @@ int tr_host_ask(struct tr_host *host, struct tr_ref to, const struct tr_schema *
     return error;
 }
 
+/* Its number is known when it was sent, and nothing is read before. */
+int tr_host_ask_on(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
+                   const void *body,
+                   void (*take)(void *self, const struct tr_message *answer, int reason),
+                   void *self)
+{
+    struct tri_open_question *question = tr_alloc(sizeof *question);
+    int error = question == NULL ? TR_MEMORY : !host->is_started ? TR_CLOSED : 0;
+    if (error == 0) {
+        error = tell_actor(host, to, TR_KIND_ASK, schema, body);
+    }
+    if (error != 0) {
+        tr_free(question);
+        return error;
+    }
+    *question = (struct tri_open_question){.ask = host->sender.said, .take = take, .self = self};
+    if (host->questions == NULL) {
+        host->last_question = &host->questions;
+    }
+    *host->last_question = question;
+    host->last_question = &question->next;
+    return 0;
+}
+
 /*
  * An end that has arrived is enough. Otherwise a monitor is set, and removed when the time is over,
  * so that repeated waits leave no monitors behind.
@@ -723,6 +784,11 @@ int tri_control_gather(struct tr_host *host, struct tri_gathering *gathering,
 
 void tri_control_fini(struct tr_host *host)
 {
+    while (host->questions != NULL) {
+        struct tri_open_question *question = host->questions;
+        host->questions = question->next;
+        tr_free(question);
+    }
     while (host->ended != NULL) {
         struct tri_ended *ended = host->ended;
         host->ended = ended->next;

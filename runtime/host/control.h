@@ -40,7 +40,7 @@ TR_MUST_USE int tri_control_gather(struct tr_host *host, struct tri_gathering *g
 /* Waits until a message arrives, or the time is over, and handles it. */
 void tri_control_poll(struct tr_host *host, uint64_t timeout_ns);
 
-/* Frees unclaimed ends. */
+/* Frees unclaimed ends, and questions that are open. */
 void tri_control_fini(struct tr_host *host);
 
 #endif

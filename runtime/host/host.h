@@ -64,10 +64,12 @@ struct tr_host {
     uint64_t requests;
     uint64_t writing;        /* the request of operations that are not committed yet; 0: none */
     struct tri_ended *ended; /* DOWNs that arrived during other waits */
-    struct tri_gathering *gathering;        /* awaited answers of workers */
-    struct tri_asking *asking;              /* awaited answer of an actor */
-    struct tr_tap *taps[TR_TAPS_MAX];       /* open, or not released by every worker */
-    void (*end_taps)(struct tr_host *host); /* frees them; set with the first (tap/tap.c) */
+    struct tri_gathering *gathering;          /* awaited answers of workers */
+    struct tri_asking *asking;                /* awaited answer of an actor */
+    struct tri_open_question *questions;      /* that nobody waits for, the oldest first */
+    struct tri_open_question **last_question; /* where the next one goes, unless there is none */
+    struct tr_tap *taps[TR_TAPS_MAX];         /* open, or not released by every worker */
+    void (*end_taps)(struct tr_host *host);   /* frees them; set with the first (tap/tap.c) */
     uint32_t next_worker;
     /* Threads. */
     struct tri_thread threads[TR_WORKERS_MAX];

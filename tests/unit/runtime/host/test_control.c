@@ -64,6 +64,67 @@ static void test_questions_have_one_end(void **state)
     stage_close(&stage);
 }
 
+/* What became of a question that nobody waits for. */
+struct asked_on {
+    uint64_t number;
+    int reason;
+    unsigned count;
+};
+
+static void take_on(void *self, const struct tr_message *message, int reason)
+{
+    struct asked_on *asked = self;
+    struct tr_answer answer = {.number = 0};
+    if (message != NULL) {
+        assert_int_equal(tr_message_read(message, answer, &answer), 0);
+    }
+    asked->number = answer.number;
+    asked->reason = reason;
+    asked->count++;
+}
+
+static void ask_on(struct tr_ref who, uint64_t number, struct asked_on *asked)
+{
+    struct tr_question question = {.number = number};
+    assert_int_equal(
+        tr_host_ask_on(&stage.host, who, &tr_question_schema, &question, take_on, asked), 0);
+}
+
+static void await_on(const struct asked_on *asked)
+{
+    for (unsigned i = 0; asked->count == 0 && i < 1000; i++) {
+        assert_int_equal(tr_host_poll(&stage.host, -1, 1), 0);
+    }
+    assert_int_equal(asked->count, 1);
+}
+
+/* Many are open at once; each has its own answer, also while another one is waited for. */
+static void test_questions_that_nobody_waits_for(void **state)
+{
+    (void)state;
+    struct asked_on asked[40] = {{.count = 0}};
+    struct asked_on gone = {.count = 0};
+    stage_open(&stage, &(struct stage_options){.worker_count = 2});
+    struct tr_ref one = stage_spawn(&stage, &fake_actor_behaviour, NULL);
+    struct tr_ref other = stage_spawn(&stage, &fake_actor_behaviour, NULL);
+    for (uint64_t i = 0; i < TR_COUNT_OF(asked); i++) {
+        ask_on(i % 3 == 0 ? one : other, 100 + i, &asked[i]);
+    }
+    assert_int_equal(ask(one, 7, 0), 0);
+    assert_int_equal(answered, 8);
+    for (uint64_t i = 0; i < TR_COUNT_OF(asked); i++) {
+        await_on(&asked[i]);
+        assert_int_equal(asked[i].number, 101 + i);
+        assert_int_equal(asked[i].reason, 0);
+    }
+    assert_int_equal(ask_to_stop(one), TR_NO_ACTOR);
+    ask_on(one, 1, &gone);
+    await_on(&gone);
+    assert_int_equal(gone.reason, TR_NO_ACTOR);
+    ask_on(other, 1, &asked[0]); /* it is open to the end, and freed */
+    stage_close(&stage);
+}
+
 /* An answer that comes after its question was given up is nobody's. */
 static void test_a_late_answer_is_dropped(void **state)
 {
@@ -277,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_questions_have_one_end),
+        cmocka_unit_test(test_questions_that_nobody_waits_for),
         cmocka_unit_test(test_a_late_answer_is_dropped),
         cmocka_unit_test(test_ends_are_heard_meanwhile),
         cmocka_unit_test(test_each_monitor_hears_of_an_end),
