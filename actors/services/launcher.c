@@ -189,6 +189,11 @@ static bool check_inputs(struct launch *launch)
     if (launch->request.cause.size + launch->request.parent.size > CAUSE_BYTES_MAX) {
         return refuse(launch, TR_LIMIT, "the cause is longer than 16 KiB");
     }
+    if (launch->request.request.size > TR_REQUEST_BYTES_MAX) {
+        return refuse(
+            launch, TR_LIMIT,
+            "what is asked beside the inputs is larger than TR_REQUEST_BYTES_MAX (32 KiB)");
+    }
     uint32_t count = tr_slots_begin(launch->request.inputs, &cursor);
     if (cursor.error != 0 || count != inputs->count) {
         return refuse(launch, TR_INVALID, "there is not one value for each input of the workflow");
@@ -334,6 +339,7 @@ static int tell_start(struct launch *launch)
         .recovery = request->recovery,
         .depth = request->depth,
         .labels = tr_buffer_text(&launch->labels),
+        .request = request->request,
     };
     int error = name.error;
     if (error == 0) {

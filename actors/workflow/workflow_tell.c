@@ -136,6 +136,7 @@ static int record_execution(struct tri_flow *flow, uint8_t from, uint8_t to, str
         .failed_element = TR_ELEMENT_NONE,
         .is_paused = flow->state->is_paused && to == TR_EXECUTION_RUNNING,
         .labels = flow->start.labels,
+        .request = flow->start.request,
     };
     if (is_failed) {
         row.code = failure->code;

@@ -175,6 +175,7 @@ static int ask_launcher(struct tr_live *live, const struct begun *begun,
         .cause = order->cause,
         .recovery = order->recovery,
         .labels = order->labels,
+        .request = order->request,
     };
     int error = tr_live_launcher(live, graph->project, graph->domain, &launcher);
     if (error == 0) {

@@ -21,6 +21,7 @@ struct tr_order {
     struct tr_text cause;
     struct tr_text recovery; /* as of `launch` (schemas/engine/flow.h) */
     struct tr_text labels;   /* the same */
+    struct tr_bytes request; /* the same */
 };
 
 /* What became of it. */

@@ -37,6 +37,12 @@ static struct tr_text keep(char **at, struct tr_text text)
     return kept;
 }
 
+static struct tr_bytes keep_bytes(char **at, struct tr_bytes bytes)
+{
+    struct tr_text text = {.data = (const char *)bytes.data, .size = bytes.size};
+    return (struct tr_bytes){.data = (const uint8_t *)keep(at, text).data, .size = bytes.size};
+}
+
 #define TEXTS(T)     \
     T(project)       \
     T(domain)        \
@@ -58,7 +64,7 @@ static int take(void *self, const void *value)
 {
     struct tr_executions_row *copy = self;
     const struct tr_execution *row = value;
-    size_t size = row->graph.size + 1;
+    size_t size = row->graph.size + row->request.size + 1;
 #define ADD(name) size += row->name.size;
     TEXTS(ADD)
 #undef ADD
@@ -73,8 +79,8 @@ static int take(void *self, const void *value)
 #define KEEP(name) copy->row.name = keep(&at, row->name);
     TEXTS(KEEP)
 #undef KEEP
-    struct tr_text graph = {.data = (const char *)row->graph.data, .size = row->graph.size};
-    copy->row.graph.data = (const uint8_t *)keep(&at, graph).data;
+    copy->row.graph = keep_bytes(&at, row->graph);
+    copy->row.request = keep_bytes(&at, row->request);
     return 0;
 }
 

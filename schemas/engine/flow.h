@@ -71,24 +71,27 @@ enum tr_failure_kind {
  * which are its own. `recovery` is what node_start says.
  *
  * `labels` (actors/graph/document/labels.h) win over those of the definition, and these over
- * `inherited_labels`.
+ * `inherited_labels`. `request` is kept as it is, for who asks about the execution (history.h), and
+ * has at most TR_REQUEST_BYTES_MAX.
  */
-#define TR_LAUNCH_FIELDS(FIELD, ARRAY) \
-    FIELD(text, name, 1, 0)            \
-    FIELD(bytes, graph, 1, 0)          \
-    FIELD(u32, workflow, 1, 0)         \
-    FIELD(u32, plan, 1, 0)             \
-    FIELD(any, inputs, 1, TR_REDACTED) \
-    FIELD(u8, cache_mode, 1, 0)        \
-    FIELD(text, parent, 1, 0)          \
-    FIELD(text, cause, 1, 0)           \
-    FIELD(ref, launching, 1, 0)        \
-    FIELD(u32, node, 1, 0)             \
-    FIELD(u64, element, 1, 0)          \
-    FIELD(text, recovery, 1, 0)        \
-    FIELD(u32, depth, 1, 0)            \
-    FIELD(text, labels, 1, 0)          \
-    FIELD(text, inherited_labels, 1, 0)
+#define TR_REQUEST_BYTES_MAX (32U << 10)
+#define TR_LAUNCH_FIELDS(FIELD, ARRAY)  \
+    FIELD(text, name, 1, 0)             \
+    FIELD(bytes, graph, 1, 0)           \
+    FIELD(u32, workflow, 1, 0)          \
+    FIELD(u32, plan, 1, 0)              \
+    FIELD(any, inputs, 1, TR_REDACTED)  \
+    FIELD(u8, cache_mode, 1, 0)         \
+    FIELD(text, parent, 1, 0)           \
+    FIELD(text, cause, 1, 0)            \
+    FIELD(ref, launching, 1, 0)         \
+    FIELD(u32, node, 1, 0)              \
+    FIELD(u64, element, 1, 0)           \
+    FIELD(text, recovery, 1, 0)         \
+    FIELD(u32, depth, 1, 0)             \
+    FIELD(text, labels, 1, 0)           \
+    FIELD(text, inherited_labels, 1, 0) \
+    FIELD(bytes, request, 1, TR_REDACTED)
 
 /* `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. */
 #define TR_LAUNCHED_FIELDS(FIELD, ARRAY) \
@@ -107,9 +110,9 @@ enum tr_failure_kind {
  * node in whose place it runs; for the root `node` is UINT32_MAX. `path` is the address below the
  * execution, "squares" or "w/inner", without the element of its own, which is `element`.
  * `execution` is "PROJECT/DOMAIN/NAME", `number` the number of its group. `plan` (its
- * name), `parent`, `cause`, `launching` and `depth` are those of `launch`, and `labels` what those
- * come to, for the root alone: its last word goes to `launching`, too, about `launching_node` and
- * `launching_element`.
+ * name), `parent`, `cause`, `launching`, `depth` and `request` are those of `launch`, and `labels`
+ * what those come to, for the root alone: its last word goes to `launching`, too, about
+ * `launching_node` and `launching_element`.
  *
  * With `is_dynamic` the graph is one that a task has decided: `workflow` is the one that runs here,
  * and `node` only a number for the parent. `recovery` names the plan by which this execution takes
@@ -134,7 +137,8 @@ enum tr_failure_kind {
     FIELD(bool, is_dynamic, 1, 0)          \
     FIELD(text, recovery, 1, 0)            \
     FIELD(u32, depth, 1, 0)                \
-    FIELD(text, labels, 1, 0)
+    FIELD(text, labels, 1, 0)              \
+    FIELD(bytes, request, 1, TR_REDACTED)
 
 /*
  * A child's last message. `phase` is an end of a node (enum tr_node_phase); `outputs` has a slot

@@ -46,7 +46,8 @@ enum tr_value_side {
  * `failed_element` its element. `settings` is a JSON object of what else it was started with.
  * `recovery` names the plan by which it took results over from an earlier one (a blob's URI).
  * While it `is_paused` nothing new begins in it. `labels` are "KEY=VALUE,…"
- * (actors/graph/document/labels.h).
+ * (actors/graph/document/labels.h). `request` is what a client of Flyte's has asked for, a
+ * flyteidl.admin.Execution with the spec and the id of the workflow, or empty.
  */
 #define TR_EXECUTION_FIELDS(FIELD, ARRAY) \
     FIELD(u64, execution, 1, TR_ROW_KEY)  \
@@ -70,7 +71,8 @@ enum tr_value_side {
     FIELD(text, recovery, 1, 0)           \
     FIELD(bool, is_paused, 1, 0)          \
     FIELD(text, flyte_message, 1, 0)      \
-    FIELD(text, labels, 1, 0)
+    FIELD(text, labels, 1, 0)             \
+    FIELD(bytes, request, 1, TR_REDACTED)
 
 /*
  * Written once, when the execution is. `is_launched` and `created_ms` are of its row, so that an
