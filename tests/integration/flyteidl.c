@@ -7,9 +7,13 @@
  * JSON and not bytes, and where that is no such message it prints `none` and why.
  */
 #include <flyteidl/admin_description_entity.pb-c.h>
+#include <flyteidl/admin_execution.pb-c.h>
 #include <flyteidl/admin_launch_plan.pb-c.h>
+#include <flyteidl/admin_node_execution.pb-c.h>
 #include <flyteidl/admin_notification.pb-c.h>
+#include <flyteidl/admin_signal.pb-c.h>
 #include <flyteidl/admin_task.pb-c.h>
+#include <flyteidl/admin_task_execution.pb-c.h>
 #include <flyteidl/admin_workflow.pb-c.h>
 #include <flyteidl/artifact_id.pb-c.h>
 #include <flyteidl/catalog.pb-c.h>
@@ -33,9 +37,42 @@
 static const ProtobufCMessageDescriptor *const roots[] = {
     &flyteidl__admin__description_entity__descriptor,
     &flyteidl__admin__email_message__descriptor,
+    &flyteidl__admin__dynamic_node_workflow_response__descriptor,
+    &flyteidl__admin__execution_create_request__descriptor,
+    &flyteidl__admin__execution_create_response__descriptor,
+    &flyteidl__admin__execution_list__descriptor,
+    &flyteidl__admin__execution_recover_request__descriptor,
+    &flyteidl__admin__execution_relaunch_request__descriptor,
+    &flyteidl__admin__execution_terminate_request__descriptor,
+    &flyteidl__admin__execution_terminate_response__descriptor,
+    &flyteidl__admin__execution_update_request__descriptor,
+    &flyteidl__admin__execution_update_response__descriptor,
+    &flyteidl__admin__get_dynamic_node_workflow_request__descriptor,
     &flyteidl__admin__launch_plan__descriptor,
+    &flyteidl__admin__node_execution_for_task_list_request__descriptor,
+    &flyteidl__admin__node_execution_get_data_request__descriptor,
+    &flyteidl__admin__node_execution_get_data_response__descriptor,
+    &flyteidl__admin__node_execution_get_request__descriptor,
+    &flyteidl__admin__node_execution_list__descriptor,
+    &flyteidl__admin__node_execution_list_request__descriptor,
+    &flyteidl__admin__resource_list_request__descriptor,
+    &flyteidl__admin__signal_get_or_create_request__descriptor,
+    &flyteidl__admin__signal_list__descriptor,
+    &flyteidl__admin__signal_list_request__descriptor,
+    &flyteidl__admin__signal_set_request__descriptor,
+    &flyteidl__admin__signal_set_response__descriptor,
+    &flyteidl__admin__task_execution_get_data_request__descriptor,
+    &flyteidl__admin__task_execution_get_data_response__descriptor,
+    &flyteidl__admin__task_execution_get_request__descriptor,
+    &flyteidl__admin__task_execution_list__descriptor,
+    &flyteidl__admin__task_execution_list_request__descriptor,
     &flyteidl__admin__task_spec__descriptor,
     &flyteidl__admin__task_closure__descriptor,
+    &flyteidl__admin__workflow_execution_get_data_request__descriptor,
+    &flyteidl__admin__workflow_execution_get_data_response__descriptor,
+    &flyteidl__admin__workflow_execution_get_metrics_request__descriptor,
+    &flyteidl__admin__workflow_execution_get_metrics_response__descriptor,
+    &flyteidl__admin__workflow_execution_get_request__descriptor,
     &flyteidl__admin__workflow_spec__descriptor,
     &flyteidl__admin__workflow_closure__descriptor,
     &flyteidl__core__artifact_query__descriptor,

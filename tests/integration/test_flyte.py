@@ -173,10 +173,10 @@ ROOTS = ["admin." + name for name in (
 
 
 def module_of(path):
-    """Flyte's own file; those of its packages admin and service have that in front of their
-    names here."""
+    """Flyte's own file; those of its packages admin, event and service have that in front of
+    their names here."""
     package, _, name = path.stem.partition("_")
-    return f"{package}.{name}" if package in ("admin", "service") else f"core.{path.stem}"
+    return f"{package}.{name}" if package in ("admin", "event", "service") else f"core.{path.stem}"
 
 
 # Not of flyteidl; no client would understand us otherwise (integration/api_entities).
