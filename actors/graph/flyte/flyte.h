@@ -170,6 +170,7 @@ struct tr_flyte_package {
     size_t path_count;
     struct tr_text python_path; /* the variable PYTHONPATH; empty: the engine's */
     struct tr_text warm;        /* the variable TROUPE_WARM; empty: the engine's */
+    bool is_kept;               /* all of it was applied, so that names alone are enough */
     bool has_code;              /* of a fast package: it is where `python_path` says */
     struct tr_text code;        /* the name of that code in the store, or empty */
     void (*note)(void *self, const char *words); /* what of it does not act here; NULL: nobody */

@@ -29,6 +29,11 @@ static void append(ProtobufCBuffer *base, size_t size, const uint8_t *data)
     tr_buffer_add(((struct appender *)base)->buffer, data, size);
 }
 
+void *tr_flyte_message_of_type(struct tr_arena *arena, const struct tr_type *type)
+{
+    return tri_flyte_type_new(arena, type);
+}
+
 void tr_flyte_message_pack(const ProtobufCMessage *message, struct tr_buffer *bytes)
 {
     struct appender appender = {.base = {.append = append}, .buffer = bytes};

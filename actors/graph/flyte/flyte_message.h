@@ -31,6 +31,10 @@ TR_MUST_USE void *tr_flyte_message_unpack(struct tr_arena *arena,
                                           const ProtobufCMessageDescriptor *descriptor,
                                           struct tr_bytes bytes, uint64_t bytes_max);
 
+/* A type as a flyteidl.core.LiteralType, in an arena. */
+struct tr_type;
+TR_MUST_USE void *tr_flyte_message_of_type(struct tr_arena *arena, const struct tr_type *type);
+
 /* Appends its bytes, or its JSON; errors stay in the buffer. */
 void tr_flyte_message_pack(const ProtobufCMessage *message, struct tr_buffer *bytes);
 void tr_flyte_message_write_json(const ProtobufCMessage *message, struct tr_buffer *json);

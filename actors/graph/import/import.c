@@ -93,10 +93,10 @@ static const char *last_part(const char *name)
 
 /*
  * In a package the name of the id: one package is one project, one domain and one version; what
- * was applied with others has a longer one. Of what futures.pb brings along it is
- * LAST-DEPTH-POSITION, where LAST is what stands behind the last point, cut to 40 bytes: the names
- * of the graphs around are known inside, and must not clash; equal graphs have equal names. What it
- * does not bring along the graph around it has, by its longer name, its name or LAST alone
+ * was applied with others has a longer one, unless all of it was. Of what futures.pb brings along
+ * it is LAST-DEPTH-POSITION, where LAST is what stands behind the last point, cut to 40 bytes: the
+ * names of the graphs around are known inside, and must not clash; equal graphs have equal names.
+ * What it does not bring along the graph around it has, by its longer name, its name or LAST alone
  * (compiler/compile_workflow.c). A launch plan that is not there stands for the workflow of its
  * name.
  */
@@ -108,7 +108,9 @@ struct tr_text tri_import_name_of(const struct tri_import *import, enum tr_entit
         entity = tri_import_find(import, TR_ENTITY_WORKFLOW, id);
     }
     if (entity != NULL && entity->applied != NULL) {
-        return long_name(import, id);
+        bool is_alone = import->package != NULL && import->package->is_kept;
+        return is_alone && tri_import_is_own(import, id) ? tr_text_of(id->name)
+                                                         : long_name(import, id);
     }
     if (entity != NULL && import->package == NULL) {
         return tr_arena_print(import->arena, "%.40s-%u-%u", last_part(id->name), import->depth,
