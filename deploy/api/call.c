@@ -132,6 +132,11 @@ bool tr_api_call_is_secure(const struct tr_api_call *call)
     return tr_door_exchange_request(call->exchange)->is_secure;
 }
 
+const struct tr_api_method *tr_api_call_method(const struct tr_api_call *call)
+{
+    return call->method;
+}
+
 void *tr_api_call_state(const struct tr_api_call *call)
 {
     return call->state;

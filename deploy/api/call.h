@@ -26,11 +26,13 @@ struct tr_api;
 struct tr_api_call;
 struct tr_registrar;
 struct tr_api_uploads;
+struct tr_desk;
 
-/* What services reach of the engine. */
+/* What services reach of the engine. All outlive the port. */
 struct tr_api_services {
     struct tr_registrar *registrar;       /* entities (deploy/entities/); NULL: none are served */
     const struct tr_api_uploads *uploads; /* upload.h; NULL: nothing is taken */
+    struct tr_desk *desk;                 /* executions (deploy/api_runs/); NULL: none are served */
 };
 
 /* What a client may do; each may do what stands before it, too. */
@@ -73,6 +75,7 @@ const struct tr_api_services *tr_api_call_services(const struct tr_api_call *cal
 /* By which host and port the client came, and whether by TLS. */
 struct tr_text tr_api_call_authority(const struct tr_api_call *call);
 bool tr_api_call_is_secure(const struct tr_api_call *call);
+const struct tr_api_method *tr_api_call_method(const struct tr_api_call *call);
 
 /* What a handler keeps with it; NULL at first. */
 void *tr_api_call_state(const struct tr_api_call *call);

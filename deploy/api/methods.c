@@ -3,9 +3,14 @@
  */
 #include "deploy/api/methods.h"
 
+#include <flyteidl/admin_common.pb-c.h>
+#include <flyteidl/admin_execution.pb-c.h>
 #include <flyteidl/admin_launch_plan.pb-c.h>
+#include <flyteidl/admin_node_execution.pb-c.h>
 #include <flyteidl/admin_project.pb-c.h>
+#include <flyteidl/admin_signal.pb-c.h>
 #include <flyteidl/admin_task.pb-c.h>
+#include <flyteidl/admin_task_execution.pb-c.h>
 #include <flyteidl/admin_version.pb-c.h>
 #include <flyteidl/admin_workflow.pb-c.h>
 #include <flyteidl/grpc_health.pb-c.h>
@@ -217,6 +222,158 @@ const struct tr_api_method tr_api_methods[] = {
      .rest = "POST /api/v1/dataproxy/artifact_urn",
      .role = TR_API_REGISTER,
      .handle = tr_api_create_upload_location},
+    {.service = "flyteidl.service.AdminService",
+     .name = "CreateExecution",
+     .request = &flyteidl__admin__execution_create_request__descriptor,
+     .response = &flyteidl__admin__execution_create_response__descriptor,
+     .rest = "POST /api/v1/executions",
+     .role = TR_API_RUN,
+     .handle = tr_api_create_execution},
+    {.service = "flyteidl.service.AdminService",
+     .name = "RelaunchExecution",
+     .request = &flyteidl__admin__execution_relaunch_request__descriptor,
+     .response = &flyteidl__admin__execution_create_response__descriptor,
+     .rest = "POST /api/v1/executions/relaunch",
+     .role = TR_API_RUN,
+     .handle = tr_api_relaunch_execution},
+    {.service = "flyteidl.service.AdminService",
+     .name = "RecoverExecution",
+     .request = &flyteidl__admin__execution_recover_request__descriptor,
+     .response = &flyteidl__admin__execution_create_response__descriptor,
+     .rest = "POST /api/v1/executions/recover",
+     .role = TR_API_RUN,
+     .handle = tr_api_recover_execution},
+    {.service = "flyteidl.service.AdminService",
+     .name = "GetExecution",
+     .request = &flyteidl__admin__workflow_execution_get_request__descriptor,
+     .response = &flyteidl__admin__execution__descriptor,
+     .rest = "GET /api/v1/executions/{id.project}/{id.domain}/{id.name}",
+     .role = TR_API_VIEW,
+     .handle = tr_api_get_execution},
+    {.service = "flyteidl.service.AdminService",
+     .name = "GetExecutionData",
+     .request = &flyteidl__admin__workflow_execution_get_data_request__descriptor,
+     .response = &flyteidl__admin__workflow_execution_get_data_response__descriptor,
+     .rest = "GET /api/v1/data/executions/{id.project}/{id.domain}"
+             "/{id.name}",
+     .role = TR_API_VIEW,
+     .handle = tr_api_get_execution_data},
+    {.service = "flyteidl.service.AdminService",
+     .name = "ListExecutions",
+     .request = &flyteidl__admin__resource_list_request__descriptor,
+     .response = &flyteidl__admin__execution_list__descriptor,
+     .rest = "GET /api/v1/executions/{id.project}/{id.domain}",
+     .role = TR_API_VIEW,
+     .handle = tr_api_list_executions},
+    {.service = "flyteidl.service.AdminService",
+     .name = "TerminateExecution",
+     .request = &flyteidl__admin__execution_terminate_request__descriptor,
+     .response = &flyteidl__admin__execution_terminate_response__descriptor,
+     .rest = "DELETE /api/v1/executions/{id.project}/{id.domain}/{id.name}",
+     .role = TR_API_RUN,
+     .handle = tr_api_terminate_execution},
+    {.service = "flyteidl.service.AdminService",
+     .name = "GetNodeExecution",
+     .request = &flyteidl__admin__node_execution_get_request__descriptor,
+     .response = &flyteidl__admin__node_execution__descriptor,
+     .rest = "GET /api/v1/node_executions/{id.execution_id.project}"
+             "/{id.execution_id.domain}/{id.execution_id.name}"
+             "/{id.node_id}",
+     .role = TR_API_VIEW,
+     .handle = tr_api_get_node_execution},
+    {.service = "flyteidl.service.AdminService",
+     .name = "ListNodeExecutions",
+     .request = &flyteidl__admin__node_execution_list_request__descriptor,
+     .response = &flyteidl__admin__node_execution_list__descriptor,
+     .rest = "GET /api/v1/node_executions/{workflow_execution_id.project}"
+             "/{workflow_execution_id.domain}/{workflow_execution_id.name}",
+     .role = TR_API_VIEW,
+     .handle = tr_api_list_node_executions},
+    {.service = "flyteidl.service.AdminService",
+     .name = "ListNodeExecutionsForTask",
+     .request = &flyteidl__admin__node_execution_for_task_list_request__descriptor,
+     .response = &flyteidl__admin__node_execution_list__descriptor,
+     .rest = "GET /api/v1/children/task_executions"
+             "/{task_execution_id.node_execution_id.execution_id.project}"
+             "/{task_execution_id.node_execution_id.execution_id.domain}"
+             "/{task_execution_id.node_execution_id.execution_id.name}"
+             "/{task_execution_id.node_execution_id.node_id}"
+             "/{task_execution_id.task_id.project}"
+             "/{task_execution_id.task_id.domain}"
+             "/{task_execution_id.task_id.name}"
+             "/{task_execution_id.task_id.version}"
+             "/{task_execution_id.retry_attempt}",
+     .role = TR_API_VIEW,
+     .handle = tr_api_list_node_executions_for_task},
+    {.service = "flyteidl.service.AdminService",
+     .name = "GetNodeExecutionData",
+     .request = &flyteidl__admin__node_execution_get_data_request__descriptor,
+     .response = &flyteidl__admin__node_execution_get_data_response__descriptor,
+     .rest = "GET /api/v1/data/node_executions/{id.execution_id.project}"
+             "/{id.execution_id.domain}/{id.execution_id.name}"
+             "/{id.node_id}",
+     .role = TR_API_VIEW,
+     .handle = tr_api_get_node_execution_data},
+    {.service = "flyteidl.service.AdminService",
+     .name = "GetTaskExecution",
+     .request = &flyteidl__admin__task_execution_get_request__descriptor,
+     .response = &flyteidl__admin__task_execution__descriptor,
+     .rest = "GET /api/v1/task_executions"
+             "/{id.node_execution_id.execution_id.project}"
+             "/{id.node_execution_id.execution_id.domain}"
+             "/{id.node_execution_id.execution_id.name}"
+             "/{id.node_execution_id.node_id}/{id.task_id.project}"
+             "/{id.task_id.domain}/{id.task_id.name}/{id.task_id.version}"
+             "/{id.retry_attempt}",
+     .role = TR_API_VIEW,
+     .handle = tr_api_get_task_execution},
+    {.service = "flyteidl.service.AdminService",
+     .name = "ListTaskExecutions",
+     .request = &flyteidl__admin__task_execution_list_request__descriptor,
+     .response = &flyteidl__admin__task_execution_list__descriptor,
+     .rest = "GET /api/v1/task_executions"
+             "/{node_execution_id.execution_id.project}"
+             "/{node_execution_id.execution_id.domain}"
+             "/{node_execution_id.execution_id.name}"
+             "/{node_execution_id.node_id}",
+     .role = TR_API_VIEW,
+     .handle = tr_api_list_task_executions},
+    {.service = "flyteidl.service.AdminService",
+     .name = "GetTaskExecutionData",
+     .request = &flyteidl__admin__task_execution_get_data_request__descriptor,
+     .response = &flyteidl__admin__task_execution_get_data_response__descriptor,
+     .rest = "GET /api/v1/data/task_executions"
+             "/{id.node_execution_id.execution_id.project}"
+             "/{id.node_execution_id.execution_id.domain}"
+             "/{id.node_execution_id.execution_id.name}"
+             "/{id.node_execution_id.node_id}/{id.task_id.project}"
+             "/{id.task_id.domain}/{id.task_id.name}/{id.task_id.version}"
+             "/{id.retry_attempt}",
+     .role = TR_API_VIEW,
+     .handle = tr_api_get_task_execution_data},
+    {.service = "flyteidl.service.AdminService",
+     .name = "GetDynamicNodeWorkflow",
+     .request = &flyteidl__admin__get_dynamic_node_workflow_request__descriptor,
+     .response = &flyteidl__admin__dynamic_node_workflow_response__descriptor,
+     .rest = "GET /api/v1/node_executions/{id.execution_id.project}/{id.execution_id.domain}"
+             "/{id.execution_id.name}/{id.node_id}/dynamic_workflow",
+     .role = TR_API_VIEW,
+     .handle = tr_api_get_dynamic_node_workflow},
+    {.service = "flyteidl.service.SignalService",
+     .name = "ListSignals",
+     .request = &flyteidl__admin__signal_list_request__descriptor,
+     .response = &flyteidl__admin__signal_list__descriptor,
+     .rest = "GET /api/v1/signals/{workflow_execution_id.project}/{workflow_execution_id.domain}"
+             "/{workflow_execution_id.name}",
+     .role = TR_API_VIEW,
+     .handle = tr_api_list_signals},
+    {.service = "flyteidl.service.SignalService",
+     .name = "SetSignal",
+     .request = &flyteidl__admin__signal_set_request__descriptor,
+     .response = &flyteidl__admin__signal_set_response__descriptor,
+     .rest = "POST /api/v1/signals",
+     .role = TR_API_RUN,
+     .handle = tr_api_set_signal},
     {.service = "flyteidl.service.AuthMetadataService",
      .name = "GetOAuth2Metadata",
      .request = &flyteidl__service__oauth2_metadata_request__descriptor,

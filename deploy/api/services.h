@@ -14,6 +14,29 @@ void tr_api_get_oauth2_metadata(struct tr_api_call *call, const void *request);
 void tr_api_get_public_client_config(struct tr_api_call *call, const void *request);
 void tr_api_user_info(struct tr_api_call *call, const void *request);
 
+/* service_execution.c */
+void tr_api_create_execution(struct tr_api_call *call, const void *request);
+void tr_api_relaunch_execution(struct tr_api_call *call, const void *request);
+void tr_api_recover_execution(struct tr_api_call *call, const void *request);
+void tr_api_get_execution(struct tr_api_call *call, const void *request);
+void tr_api_get_execution_data(struct tr_api_call *call, const void *request);
+void tr_api_list_executions(struct tr_api_call *call, const void *request);
+void tr_api_terminate_execution(struct tr_api_call *call, const void *request);
+
+/* service_node.c */
+void tr_api_get_node_execution(struct tr_api_call *call, const void *request);
+void tr_api_list_node_executions(struct tr_api_call *call, const void *request);
+void tr_api_list_node_executions_for_task(struct tr_api_call *call, const void *request);
+void tr_api_get_node_execution_data(struct tr_api_call *call, const void *request);
+void tr_api_get_dynamic_node_workflow(struct tr_api_call *call, const void *request);
+void tr_api_get_task_execution(struct tr_api_call *call, const void *request);
+void tr_api_list_task_executions(struct tr_api_call *call, const void *request);
+void tr_api_get_task_execution_data(struct tr_api_call *call, const void *request);
+
+/* service_signal.c */
+void tr_api_list_signals(struct tr_api_call *call, const void *request);
+void tr_api_set_signal(struct tr_api_call *call, const void *request);
+
 /* service_health.c */
 void tr_api_check_health(struct tr_api_call *call, const void *request);
 void tr_api_watch_health(struct tr_api_call *call, const void *request);

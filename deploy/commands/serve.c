@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "deploy/api_runs/desk.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/connect.h"
 #include "deploy/cli/diagnostics.h"
@@ -34,7 +35,7 @@ static void note_begin(struct tr_service_log *log, const struct tr_live *live)
 }
 
 static enum tr_exit_status serve(const struct tr_invocation *invocation, struct tr_live *live,
-                                 const struct tr_serve_http *http)
+                                 const struct tr_serve_http *http, struct tr_desk *desk)
 {
     struct tr_service_log *log;
     struct tr_serve_port port;
@@ -44,17 +45,32 @@ static enum tr_exit_status serve(const struct tr_invocation *invocation, struct 
                                  tr_error_text(error));
     }
     note_begin(log, live);
-    enum tr_exit_status status = tr_serve_http_open(invocation, http, live, log, &port);
+    enum tr_exit_status status = tr_serve_http_open(invocation, http, live, desk, log, &port);
     if (status != TR_EXIT_DONE) {
         tr_service_log_free(log);
         return status;
     }
     tr_notify("READY=1");
-    status = tr_follow_local_service(invocation, live, log);
+    status = tr_follow_local_service(invocation, live, log, desk);
     tr_notify("STOPPING=1");
+    tr_desk_stop(desk);
     tr_serve_http_close(&port);
     tr_service_log_last(log);
     tr_service_log_free(log);
+    return status;
+}
+
+/* With a desk where clients are answered; it goes when the engine answers nobody any more. */
+static enum tr_exit_status serve_at_desk(const struct tr_invocation *invocation,
+                                         struct tr_live *live, const struct tr_serve_http *http)
+{
+    struct tr_desk *desk = NULL;
+    int error = http->options.address_count > 0 ? tr_desk_new(live, &desk) : 0;
+    enum tr_exit_status status =
+        error == 0 ? serve(invocation, live, http, desk)
+                   : tr_command_failed(invocation->command, "%s", tr_error_text(error));
+    tr_live_close(live);
+    tr_desk_free(desk);
     return status;
 }
 
@@ -85,8 +101,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = tr_connect_as_engine(invocation, &options, &live);
     }
     if (status == TR_EXIT_DONE && !is_leaving) {
-        status = serve(invocation, live, &http);
-        tr_live_close(live);
+        status = serve_at_desk(invocation, live, &http);
     }
     tr_serve_http_fini(&http);
     tr_settings_fini(&settings);

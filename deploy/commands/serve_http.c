@@ -146,7 +146,8 @@ static void tell(struct tr_service_log *log, const struct tr_api *api, bool has_
 
 enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
                                        const struct tr_serve_http *http, struct tr_live *live,
-                                       struct tr_service_log *log, struct tr_serve_port *port)
+                                       struct tr_desk *desk, struct tr_service_log *log,
+                                       struct tr_serve_port *port)
 {
     char words[TR_DOOR_WORDS_BYTES] = "";
     struct tr_api_options options = http->options;
@@ -154,6 +155,7 @@ enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
     if (options.address_count == 0) {
         return TR_EXIT_DONE;
     }
+    options.services.desk = desk;
     int error = tr_registrar_open(live, &port->registrar);
     if (error == TR_SYSTEM) {
         (void)snprintf(words, sizeof words, "%s", strerror(errno));

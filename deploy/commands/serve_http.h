@@ -46,7 +46,8 @@ struct tr_serve_port {
  */
 enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
                                        const struct tr_serve_http *http, struct tr_live *live,
-                                       struct tr_service_log *log, struct tr_serve_port *port);
+                                       struct tr_desk *desk, struct tr_service_log *log,
+                                       struct tr_serve_port *port);
 void tr_serve_http_close(struct tr_serve_port *port);
 
 #endif

@@ -635,6 +635,11 @@ int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules)
     return error;
 }
 
+int tr_live_watch(struct tr_live *live, int descriptor)
+{
+    return watch(live->events, descriptor);
+}
+
 int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)
 {
     int error = tr_host_poll(live->host, live->events, timeout_ms);

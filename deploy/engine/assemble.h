@@ -114,6 +114,9 @@ TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
 #define TR_SCHEDULES_NAME "sys/schedules"
 TR_MUST_USE int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules);
 
+/* Has tr_live_rest return when a descriptor of the caller's is readable, too. TR_SYSTEM. */
+TR_MUST_USE int tr_live_watch(struct tr_live *live, int descriptor);
+
 /* Waits for a signal, a request, an end or the time; why the host cannot go on. */
 TR_MUST_USE int tr_live_rest(struct tr_live *live, uint32_t timeout_ms);
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "deploy/api_runs/desk.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/signals.h"
 #include "deploy/engine/launch.h"
@@ -51,6 +52,7 @@ struct follower {
     struct tr_follow *follow;      /* of ONE */
     struct tr_keys keys;           /* of ONE */
     struct tr_service_log *log;    /* of STAYING */
+    struct tr_desk *desk;          /* the same; NULL: none */
     struct tr_retaining retaining; /* all that the settings say of STAYING, else of the cache */
     uint64_t execution;            /* of ONE; 0: of others */
     uint64_t monitor;
@@ -415,6 +417,9 @@ static uint32_t timeout_of(const struct follower *follower)
 {
     uint32_t timeout_ms = tr_serve_timeout_ms(follower->serve);
     timeout_ms = sooner(timeout_ms, until(follower->store_look_ms));
+    if (follower->desk != NULL) {
+        timeout_ms = sooner(timeout_ms, tr_desk_timeout_ms(follower->desk));
+    }
     if (follower->is_over) {
         return sooner(timeout_ms, until(follower->notify_look_ms));
     }
@@ -437,6 +442,9 @@ static int turn(struct follower *follower)
         return error;
     }
     tr_serve_step(follower->serve);
+    if (follower->desk != NULL) {
+        tr_desk_step(follower->desk);
+    }
     look_at_signals(follower);
     look_at_keys(follower);
     hear_of_store(follower);
@@ -523,12 +531,14 @@ enum tr_exit_status tr_follow_local_active(const struct tr_invocation *invocatio
 }
 
 enum tr_exit_status tr_follow_local_service(const struct tr_invocation *invocation,
-                                            struct tr_live *live, struct tr_service_log *log)
+                                            struct tr_live *live, struct tr_service_log *log,
+                                            struct tr_desk *desk)
 {
     struct follower follower = {.invocation = invocation,
                                 .live = live,
                                 .purpose = STAYING,
                                 .log = log,
+                                .desk = desk,
                                 .status = TR_EXIT_ENGINE};
     return follow_here(&follower);
 }

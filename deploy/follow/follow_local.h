@@ -24,10 +24,13 @@ enum tr_exit_status tr_follow_local_active(const struct tr_invocation *invocatio
 
 /*
  * Turns the engine of a service, which tells what happens, until a signal: then it commits and
- * leaves with TR_EXIT_DONE, as service managers expect.
+ * leaves with TR_EXIT_DONE, as service managers expect. What clients of Flyte's order at the desk
+ * (NULL: there is none) is done.
  */
+struct tr_desk;
 enum tr_exit_status tr_follow_local_service(const struct tr_invocation *invocation,
-                                            struct tr_live *live, struct tr_service_log *log);
+                                            struct tr_live *live, struct tr_service_log *log,
+                                            struct tr_desk *desk);
 
 /*
  * Follows an execution in another process's engine. Ctrl-C aborts it there; SIGTERM, SIGHUP and, on

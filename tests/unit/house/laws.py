@@ -159,6 +159,10 @@ INCLUDES = {
                         "deploy/entities/", "deploy/api/", "deploy/common/", "deploy/engine/",
                         "deploy/flyte/", "deploy/history/", "deploy/inputs/", "deploy/server/",
                         "deploy/settings/"],
+    "deploy/api_runs": [*FOR_DEPLOY, "flyteidl/", "runtime/host/host.h", "runtime/journal/",
+                        "deploy/api_runs/", "deploy/api/", "deploy/common/", "deploy/engine/",
+                        "deploy/history/", "deploy/inputs/", "deploy/recovery/",
+                        "deploy/server/"],
     "deploy/history": [*FOR_DEPLOY, "plugins/builtin/registry.h", "runtime/blob/",
                        "runtime/journal/", "runtime/store_open.h", "runtime/process/shared.h", "deploy/history/",
                        "deploy/common/", "deploy/inputs/relocate.h"],
@@ -201,6 +205,7 @@ INCLUDES = {
                    "runtime/store_open.h", "runtime/store_place.h", "runtime/link/",
                    "runtime/trace/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/follow": [*FOR_DEPLOY, "runtime/journal/", "deploy/follow/", "deploy/cli/",
+                      "deploy/api_runs/desk.h",
                       *ENGINE_ROOMS],
     "deploy/authoring": [*FOR_DEPLOY, "deploy/authoring/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/look": [*FOR_DEPLOY, "runtime/journal/", "runtime/link/", "deploy/look/",
@@ -215,7 +220,7 @@ INCLUDES = {
                         "runtime/store_blobs.h", "runtime/store_care.h",
                         "runtime/store_open.h", "runtime/store_place.h", "deploy/commands/",
                         "deploy/follow/", "deploy/cli/", "deploy/api/api.h",
-                        "deploy/entities/registrar.h", *ENGINE_ROOMS],
+                        "deploy/entities/registrar.h", "deploy/api_runs/desk.h", *ENGINE_ROOMS],
     "examples": [*PUBLIC_RUNTIME, "schemas/", "plugins/sdk/plugin.h", "plugins/sdk/webapi.h",
                  "examples/"],
     "tests": ["schemas/", "runtime/", "actors/", "plugins/", "deploy/", "examples/", "tests/"],
@@ -227,7 +232,7 @@ HTTP_FILES = ["runtime/http/http.c", "runtime/http/http_transfer.*", "runtime/ht
 SQLITE_FILES = ["runtime/sqlite/*", "tests/*"]
 POSTGRES_FILES = ["runtime/postgres/*", "tests/*"]
 PROTOBUF_FILES = ["actors/graph/flyte/*", "actors/graph/import/*", "deploy/api/*",
-                  "deploy/entities/*", "tests/*"]
+                  "deploy/entities/*", "deploy/api_runs/*", "tests/*"]
 
 # What a ban forbids: words that are called, words at all, or headers.
 CALL, WORD, HEADER = "call", "word", "header"

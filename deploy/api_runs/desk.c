@@ -1,0 +1,528 @@
+/*
+ * Three lists, each with its order: calls that wait for a reader, orders for the engine, answers
+ * for the door. One lock keeps all of them, and nobody works while he has it.
+ *
+ * A job that the engine has is in a list until it is answered, also after its client was told that
+ * this takes too long: an answer may still come and find it.
+ */
+#include "deploy/api_runs/desk.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "actors/graph/flyte/flyte_message.h"
+#include "deploy/api/api_limits.h"
+#include "deploy/api_runs/graphs_kept.h"
+#include "deploy/api_runs/startable.h"
+#include "deploy/common/clock.h"
+#include "deploy/history/executions.h"
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+
+/* How often it is looked whether the engine has left a job unanswered. */
+#define LOOK_MS 1000
+
+/* Jobs in their order. */
+struct jobs {
+    struct tr_desk_job *first;
+    struct tr_desk_job *last;
+    size_t count;
+};
+
+struct reader {
+    struct tr_desk *desk;
+    struct tr_reader *reader; /* NULL: it is not open */
+    struct tr_graphs_kept *graphs;
+    struct tr_startables *startables;
+    pthread_t thread;
+    bool is_running;
+};
+
+struct tr_desk {
+    struct tr_live *live;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct jobs waiting;
+    struct jobs orders;
+    struct jobs answers;
+    size_t count; /* of all jobs that there are */
+    struct tr_api *api;
+    bool is_posted;
+    bool is_stopping;
+    int wake; /* eventfd: there are orders */
+    struct reader readers[TR_DESK_READERS];
+    bool has_begun;
+    struct tr_desk_job *at_engine; /* the engine's thread alone knows these */
+    uint64_t look_ms;              /* when it looks for late ones again; the engine's thread's */
+};
+
+static void add(struct jobs *jobs, struct tr_desk_job *job)
+{
+    job->next = NULL;
+    if (jobs->first == NULL) {
+        jobs->first = job;
+    } else {
+        jobs->last->next = job;
+    }
+    jobs->last = job;
+    jobs->count++;
+}
+
+static struct tr_desk_job *take(struct jobs *jobs)
+{
+    struct tr_desk_job *job = jobs->first;
+    if (job != NULL) {
+        jobs->first = job->next;
+        jobs->count--;
+    }
+    return job;
+}
+
+static void job_free(struct tr_desk_job *job)
+{
+    tr_arena_fini(&job->arena);
+    tr_free(job);
+}
+
+const struct tr_engine *tr_desk_engine(const struct tr_desk *desk)
+{
+    return desk->live->engine;
+}
+
+struct tr_live *tr_desk_live(struct tr_desk *desk)
+{
+    return desk->live;
+}
+
+struct tr_desk_job *tr_desk_at_engine(const struct tr_desk *desk)
+{
+    return desk->at_engine;
+}
+
+const char *tr_desk_folder(const struct tr_desk *desk)
+{
+    return desk->live->folder;
+}
+
+/* ------------------------------------------------------------- answers */
+
+static void tell(struct tr_api_call *call, const struct tr_desk_job *job)
+{
+    if (job->response != NULL) {
+        tr_api_answer(call, job->response);
+    } else {
+        tr_api_fail(call, job->code, "%s", job->words == NULL ? "" : job->words);
+    }
+}
+
+/* The door's thread: tells all that there is to tell. */
+static void deliver(void *argument)
+{
+    struct tr_desk *desk = argument;
+    pthread_mutex_lock(&desk->mutex);
+    struct jobs answers = desk->answers;
+    desk->answers = (struct jobs){.first = NULL};
+    desk->is_posted = false;
+    desk->count -= answers.count;
+    pthread_mutex_unlock(&desk->mutex);
+    for (struct tr_desk_job *job = take(&answers); job != NULL; job = take(&answers)) {
+        struct tr_api_call *call = tr_api_call_find(desk->api, job->call);
+        if (call != NULL) {
+            tell(call, job);
+        }
+        job_free(job);
+    }
+}
+
+/*
+ * Hands a list of answers on. Without memory for that they wait for the next ones, which tell
+ * of them, too.
+ */
+static void hand_on(struct tr_desk *desk, struct jobs *jobs)
+{
+    pthread_mutex_lock(&desk->mutex);
+    for (struct tr_desk_job *job = take(jobs); job != NULL; job = take(jobs)) {
+        add(&desk->answers, job);
+    }
+    if (!desk->is_posted && desk->answers.count > 0 && !desk->is_stopping) {
+        desk->is_posted = tr_api_post(desk->api, deliver, desk) == 0;
+    }
+    pthread_mutex_unlock(&desk->mutex);
+}
+
+void tr_desk_answer(struct tr_desk_job *job, const ProtobufCMessage *response)
+{
+    job->response = response;
+    if (response == NULL || job->arena.error != 0) {
+        (void)tr_desk_failed(job, job->arena.error != 0 ? job->arena.error : TR_MEMORY);
+    }
+}
+
+void tr_desk_fail(struct tr_desk_job *job, enum tr_api_code code, const char *format, ...)
+{
+    static char none[] = "";
+    char words[TR_API_WORDS_BYTES];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(words, sizeof words, format, values);
+    va_end(values);
+    job->response = NULL;
+    job->code = code;
+    job->words = (char *)(uintptr_t)tr_arena_text(&job->arena, tr_text_of(words)).data;
+    job->words = job->words == NULL ? none : job->words;
+}
+
+/* A store that is away, full or being recovered may be asked again; what is damaged may not. */
+bool tr_desk_failed(struct tr_desk_job *job, int error)
+{
+    if (error == 0) {
+        return false;
+    }
+    const char *words = job->reader == NULL ? "" : tr_reader_explain(job->reader);
+    enum tr_api_code code = error == TR_STORE_DAMAGED || error == TR_MALFORMED ? TR_API_DATA_LOSS
+                            : error == TR_LIMIT ? TR_API_RESOURCE_EXHAUSTED
+                                                : TR_API_UNAVAILABLE;
+    tr_desk_fail(job, code, "%s", words[0] != '\0' ? words : tr_error_text(error));
+    return true;
+}
+
+/* ------------------------------------------------------------- readers */
+
+/* What was there when the first of the calls came is seen by all of them. */
+static int look(struct reader *self, char *words)
+{
+    if (self->reader == NULL) {
+        return tr_history_open(self->desk->live->folder, words, &self->reader);
+    }
+    int error = tr_reader_refresh(self->reader);
+    if (error != 0) {
+        (void)snprintf(words, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(self->reader));
+        tr_reader_close(self->reader);
+        self->reader = NULL;
+    }
+    return error;
+}
+
+static void work_at(struct reader *self, struct tr_desk_job *job)
+{
+    struct tr_bytes packed = {.data = job->packed, .size = job->request_bytes};
+    job->request =
+        tr_flyte_message_unpack(&job->arena, job->descriptor, packed, TR_API_MESSAGE_BYTES_MAX);
+    job->reader = self->reader;
+    job->graphs = self->graphs;
+    job->startables = self->startables;
+    if (job->request == NULL) {
+        (void)tr_desk_failed(job, TR_MEMORY);
+    } else {
+        job->work(job, job->request);
+    }
+    job->reader = NULL;
+    job->graphs = NULL;
+    job->startables = NULL;
+}
+
+static void wake_engine(const struct tr_desk *desk)
+{
+    (void)!write(desk->wake, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+/* Works at some calls; those that the engine is to do are handed to it, all others answered. */
+static void work_at_all(struct reader *self, struct jobs *jobs)
+{
+    struct tr_desk *desk = self->desk;
+    struct jobs answers = {.first = NULL};
+    struct jobs orders = {.first = NULL};
+    char words[TRI_STORE_EXPLAIN_BYTES] = "";
+    int error = look(self, words);
+    for (struct tr_desk_job *job = take(jobs); job != NULL; job = take(jobs)) {
+        if (error != 0) {
+            tr_desk_fail(job, TR_API_UNAVAILABLE, "the store cannot be read now: %s",
+                         words[0] != '\0' ? words : tr_error_text(error));
+        } else {
+            work_at(self, job);
+        }
+        add(job->carry_out != NULL && error == 0 ? &orders : &answers, job);
+    }
+    if (orders.count > 0) {
+        pthread_mutex_lock(&desk->mutex);
+        for (struct tr_desk_job *job = take(&orders); job != NULL; job = take(&orders)) {
+            add(&desk->orders, job);
+        }
+        pthread_mutex_unlock(&desk->mutex);
+        wake_engine(desk);
+    }
+    hand_on(desk, &answers);
+}
+
+/* Nobody is kept waiting by a moment of the store that nobody looks at. */
+static void rest(struct reader *self)
+{
+    if (self->reader != NULL) {
+        tr_reader_release(self->reader);
+    }
+}
+
+static void *read_on(void *argument)
+{
+    struct reader *self = argument;
+    struct tr_desk *desk = self->desk;
+    pthread_mutex_lock(&desk->mutex);
+    while (!desk->is_stopping) {
+        struct jobs taken = {.first = NULL};
+        while (taken.count < TR_DESK_TAKEN_MAX && desk->waiting.first != NULL) {
+            add(&taken, take(&desk->waiting));
+        }
+        if (taken.count == 0) {
+            pthread_cond_wait(&desk->changed, &desk->mutex);
+            continue;
+        }
+        pthread_mutex_unlock(&desk->mutex);
+        work_at_all(self, &taken);
+        rest(self);
+        pthread_mutex_lock(&desk->mutex);
+    }
+    pthread_mutex_unlock(&desk->mutex);
+    return NULL;
+}
+
+/* The threads begin when somebody asks: a door that nobody uses costs none. */
+static bool begin(struct tr_desk *desk)
+{
+    if (desk->has_begun) {
+        return true;
+    }
+    size_t running = 0;
+    for (size_t i = 0; i < TR_DESK_READERS; i++) {
+        struct reader *reader = &desk->readers[i];
+        reader->is_running = pthread_create(&reader->thread, NULL, read_on, reader) == 0;
+        running += reader->is_running ? 1 : 0;
+    }
+    desk->has_begun = running > 0;
+    return desk->has_begun;
+}
+
+/* ------------------------------------------------------------- calls */
+
+/* A job with the request in it, packed; NULL without memory. */
+static struct tr_desk_job *job_new(struct tr_api_call *call, const ProtobufCMessage *request,
+                                   void (*work)(struct tr_desk_job *job, const void *request))
+{
+    struct tr_buffer bytes;
+    tr_buffer_init(&bytes, 0);
+    tr_flyte_message_pack(request, &bytes);
+    size_t size = bytes.size;
+    struct tr_desk_job *job = bytes.error != 0 ? NULL : tr_alloc(sizeof *job + size);
+    if (job == NULL) {
+        tr_buffer_fini(&bytes);
+        return NULL;
+    }
+    *job = (struct tr_desk_job){.call = tr_api_call_number(call),
+                                .desk = tr_api_call_services(call)->desk,
+                                .descriptor = request->descriptor,
+                                .request_bytes = size,
+                                .work = work};
+    tr_arena_init(&job->arena);
+    if (size > 0) {
+        memcpy(job->packed, bytes.data, size);
+    }
+    tr_buffer_fini(&bytes);
+    return job;
+}
+
+void tr_desk_take(struct tr_api_call *call, const void *request,
+                  void (*work)(struct tr_desk_job *job, const void *request))
+{
+    struct tr_desk *desk = tr_api_call_services(call)->desk;
+    if (desk == NULL) {
+        tr_api_fail(call, TR_API_UNAVAILABLE, "no engine is behind this port");
+        return;
+    }
+    struct tr_desk_job *job = job_new(call, request, work);
+    if (job == NULL) {
+        tr_api_fail(call, TR_API_UNAVAILABLE, "%s", tr_error_text(TR_MEMORY));
+        return;
+    }
+    pthread_mutex_lock(&desk->mutex);
+    desk->api = tr_api_call_api(call);
+    bool has_room = desk->count < TR_DESK_CALLS_MAX;
+    bool is_taken = has_room && begin(desk);
+    if (is_taken) {
+        desk->count++;
+        add(&desk->waiting, job);
+        pthread_cond_signal(&desk->changed);
+    }
+    pthread_mutex_unlock(&desk->mutex);
+    if (!is_taken) {
+        job_free(job);
+        tr_api_fail(call, has_room ? TR_API_UNAVAILABLE : TR_API_RESOURCE_EXHAUSTED, "%s",
+                    has_room ? "no thread can be begun"
+                             : "too many calls wait (TR_DESK_CALLS_MAX); try again later");
+    }
+}
+
+/* ------------------------------------------------------------- the engine */
+
+void tr_desk_order(struct tr_desk_job *job,
+                   void (*carry_out)(struct tr_desk_job *job, struct tr_live *live))
+{
+    job->carry_out = carry_out;
+}
+
+/* Out of the list of those that the engine has. */
+static void forget(struct tr_desk *desk, struct tr_desk_job *job)
+{
+    struct tr_desk_job **link = &desk->at_engine;
+    while (*link != NULL && *link != job) {
+        link = &(*link)->before;
+    }
+    if (*link == job) {
+        *link = job->before;
+    }
+}
+
+void tr_desk_finish(struct tr_desk_job *job)
+{
+    struct jobs one = {.first = NULL};
+    forget(job->desk, job);
+    add(&one, job);
+    hand_on(job->desk, &one);
+}
+
+/* A word of its own to the client of a job, which stays with the engine. */
+static void tell_late(struct tr_desk *desk, const struct tr_desk_job *job)
+{
+    struct jobs one = {.first = NULL};
+    struct tr_desk_job *word = tr_alloc(sizeof *word);
+    if (word == NULL) {
+        return;
+    }
+    *word = (struct tr_desk_job){.call = job->call, .desk = desk};
+    tr_arena_init(&word->arena);
+    tr_desk_fail(word, TR_API_UNAVAILABLE,
+                 "the engine has not answered within %u ms (TR_DESK_ENGINE_MS_MAX); it may do it "
+                 "yet, so look before you ask again",
+                 TR_DESK_ENGINE_MS_MAX);
+    pthread_mutex_lock(&desk->mutex);
+    desk->count++;
+    pthread_mutex_unlock(&desk->mutex);
+    add(&one, word);
+    hand_on(desk, &one);
+}
+
+/* A store that cannot be written, or an actor that stands still, keeps no client for ever. */
+static void look_for_late(struct tr_desk *desk, uint64_t now_ms)
+{
+    for (struct tr_desk_job *job = desk->at_engine; job != NULL; job = job->before) {
+        if (!job->is_late && now_ms - job->begun_ms >= TR_DESK_ENGINE_MS_MAX) {
+            job->is_late = true;
+            tell_late(desk, job);
+        }
+    }
+}
+
+void tr_desk_step(struct tr_desk *desk)
+{
+    uint64_t count;
+    uint64_t now_ms = tr_clock_ms();
+    (void)!read(desk->wake, &count, sizeof count);
+    if (now_ms >= desk->look_ms) {
+        desk->look_ms = now_ms + LOOK_MS;
+        look_for_late(desk, now_ms);
+    }
+    pthread_mutex_lock(&desk->mutex);
+    struct jobs orders = desk->orders;
+    desk->orders = (struct jobs){.first = NULL};
+    pthread_mutex_unlock(&desk->mutex);
+    for (struct tr_desk_job *job = take(&orders); job != NULL; job = take(&orders)) {
+        job->begun_ms = now_ms;
+        job->before = desk->at_engine;
+        desk->at_engine = job;
+        job->carry_out(job, desk->live);
+    }
+}
+
+uint32_t tr_desk_timeout_ms(const struct tr_desk *desk)
+{
+    return desk->at_engine == NULL ? UINT32_MAX : LOOK_MS;
+}
+
+/* ------------------------------------------------------------- a desk's life */
+
+int tr_desk_new(struct tr_live *live, struct tr_desk **out)
+{
+    struct tr_desk *desk = tr_alloc_zero(1, sizeof *desk);
+    int error = desk == NULL ? TR_MEMORY : 0;
+    if (error != 0) {
+        return error;
+    }
+    desk->live = live;
+    (void)pthread_mutex_init(&desk->mutex, NULL);
+    (void)pthread_cond_init(&desk->changed, NULL);
+    desk->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    error = desk->wake < 0 ? TR_SYSTEM : tr_live_watch(live, desk->wake);
+    for (size_t i = 0; error == 0 && i < TR_DESK_READERS; i++) {
+        struct reader *reader = &desk->readers[i];
+        reader->desk = desk;
+        error = tr_graphs_kept_new(&reader->graphs);
+        error = error != 0 ? error : tr_startables_new(&reader->startables);
+    }
+    if (error != 0) {
+        tr_desk_free(desk);
+        return error;
+    }
+    *out = desk;
+    return 0;
+}
+
+void tr_desk_stop(struct tr_desk *desk)
+{
+    if (desk == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&desk->mutex);
+    desk->is_stopping = true;
+    pthread_cond_broadcast(&desk->changed);
+    pthread_mutex_unlock(&desk->mutex);
+    for (size_t i = 0; i < TR_DESK_READERS; i++) {
+        if (desk->readers[i].is_running) {
+            pthread_join(desk->readers[i].thread, NULL);
+        }
+    }
+}
+
+static void drop(struct jobs *jobs)
+{
+    for (struct tr_desk_job *job = take(jobs); job != NULL; job = take(jobs)) {
+        job_free(job);
+    }
+}
+
+void tr_desk_free(struct tr_desk *desk)
+{
+    if (desk == NULL) {
+        return;
+    }
+    drop(&desk->waiting);
+    drop(&desk->orders);
+    drop(&desk->answers);
+    while (desk->at_engine != NULL) {
+        struct tr_desk_job *job = desk->at_engine;
+        desk->at_engine = job->before;
+        job_free(job);
+    }
+    for (size_t i = 0; i < TR_DESK_READERS; i++) {
+        tr_reader_close(desk->readers[i].reader);
+        tr_graphs_kept_free(desk->readers[i].graphs);
+        tr_startables_free(desk->readers[i].startables);
+    }
+    if (desk->wake >= 0) {
+        (void)close(desk->wake);
+    }
+    (void)pthread_cond_destroy(&desk->changed);
+    (void)pthread_mutex_destroy(&desk->mutex);
+    tr_free(desk);
+}

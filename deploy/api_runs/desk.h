@@ -1,0 +1,98 @@
+/*
+ * Where calls are worked at whose answer is in the store or the engine's: threads that read the
+ * store, and the engine's own thread.
+ *
+ *     door                  a reader               the engine
+ *     tr_desk_take     ->   work(job)
+ *                           tr_desk_order     ->   carry_out(job)
+ *     the answer       <-   or                <-   tr_desk_finish(job)
+ *
+ * A job has all that its call needs, since the client may leave at any time: the request, memory,
+ * and what is answered. One thread has it at a time. What a reader sees is not older than the call,
+ * so that whoever was answered finds what he did.
+ */
+#ifndef TR_DEPLOY_API_RUNS_DESK_H
+#define TR_DEPLOY_API_RUNS_DESK_H
+
+#include "deploy/api/call.h"
+#include "deploy/api_runs/runs_limits.h"
+#include "deploy/engine/assemble.h"
+
+struct tr_graphs_kept;
+struct tr_startables;
+
+struct tr_desk_job {
+    struct tr_arena arena;
+    const void *request;
+    struct tr_desk *desk;
+
+    /* While a reader has it. */
+    struct tr_reader *reader;
+    struct tr_graphs_kept *graphs;
+    struct tr_startables *startables;
+
+    /* What is answered: a response, or an error. */
+    const ProtobufCMessage *response;
+    enum tr_api_code code;
+    char *words; /* of the arena */
+
+    void *order; /* of whoever carries it out */
+
+    /* private */
+    struct tr_desk_job *next;
+    struct tr_desk_job *before; /* among those that the engine has */
+    uint64_t call;
+    uint64_t begun_ms;
+    bool is_late; /* its client was told so */
+    const ProtobufCMessageDescriptor *descriptor;
+    void (*work)(struct tr_desk_job *job, const void *request);
+    void (*carry_out)(struct tr_desk_job *job, struct tr_live *live);
+    size_t request_bytes;
+    uint8_t packed[];
+};
+
+/* Makes a desk for an engine; the readers begin with the first call. TR_MEMORY, TR_SYSTEM. */
+TR_MUST_USE int tr_desk_new(struct tr_live *live, struct tr_desk **desk);
+
+/*
+ * Lets the readers end, after which nothing is answered; and frees it all, when the engine answers
+ * nobody any more. NULL is fine.
+ */
+void tr_desk_stop(struct tr_desk *desk);
+void tr_desk_free(struct tr_desk *desk);
+
+/* The engine's thread: does what was ordered, and how long it may rest before it does so again. */
+void tr_desk_step(struct tr_desk *desk);
+uint32_t tr_desk_timeout_ms(const struct tr_desk *desk);
+
+/* The engine, for what never changes in it; and its store's folder. From any thread. */
+const struct tr_engine *tr_desk_engine(const struct tr_desk *desk);
+const char *tr_desk_folder(const struct tr_desk *desk);
+
+/*
+ * The door's thread: has a reader work at a call. Where there is no desk, or too much to do, the
+ * call fails.
+ */
+void tr_desk_take(struct tr_api_call *call, const void *request,
+                  void (*work)(struct tr_desk_job *job, const void *request));
+
+/* Answers; the response lies in the job's arena. Whoever works at it does no more with it. */
+void tr_desk_answer(struct tr_desk_job *job, const ProtobufCMessage *response);
+TR_PRINTF(3, 4)
+void tr_desk_fail(struct tr_desk_job *job, enum tr_api_code code, const char *format, ...);
+
+/* The same for an error of reading, or of the arena; 0: false, and nothing is said. */
+bool tr_desk_failed(struct tr_desk_job *job, int error);
+
+/* Has the engine's thread carry it out. */
+void tr_desk_order(struct tr_desk_job *job,
+                   void (*carry_out)(struct tr_desk_job *job, struct tr_live *live));
+
+/* The engine's thread: the engine, and the jobs that it has (next is `before`). */
+struct tr_live *tr_desk_live(struct tr_desk *desk);
+struct tr_desk_job *tr_desk_at_engine(const struct tr_desk *desk);
+
+/* The engine's thread: hands the answer on; the job is gone. */
+void tr_desk_finish(struct tr_desk_job *job);
+
+#endif

@@ -1,0 +1,268 @@
+/*
+ * flyteidl.service.AdminService: executions. All of it is looked up by a reader of the store
+ * (deploy/api_runs/desk.h), and what begins or ends is the engine's.
+ */
+#include <string.h>
+
+#include "actors/graph/flyte/flyte_message.h"
+#include "deploy/api/services.h"
+#include "deploy/api_runs/run_list.h"
+#include "deploy/api_runs/run_values.h"
+#include "deploy/api_runs/start.h"
+#include "deploy/api_runs/view.h"
+#include "schemas/codec/error.h"
+
+/* ------------------------------------------------------------- one */
+
+static void get_execution(struct tr_desk_job *job, const void *asked)
+{
+    const Flyteidl__Admin__WorkflowExecutionGetRequest *request = asked;
+    struct tr_executions_row found;
+    if (tr_view_find(job, request->id, &found)) {
+        Flyteidl__Admin__Execution *execution = tr_view_execution(job, &found.row);
+        tr_desk_answer(job, execution == NULL ? NULL : &execution->base);
+        tr_executions_row_fini(&found);
+    }
+}
+
+/* What it got and gave; a definition that was removed leaves nothing to say. */
+static bool read_values(struct tr_desk_job *job, const struct tr_execution *row,
+                        Flyteidl__Admin__WorkflowExecutionGetDataResponse *response)
+{
+    const struct tr_graph *graph;
+    if (!tr_view_graph(job, row, &graph)) {
+        return false;
+    }
+    struct tr_values_request values = {.reader = job->reader,
+                                       .graph = graph,
+                                       .workflow = tr_graph_find_workflow(graph, row->workflow),
+                                       .execution = row->execution,
+                                       .path = tr_text_of("")};
+    if (values.workflow == TR_GRAPH_NONE) {
+        return !tr_desk_failed(job, TR_STORE_DAMAGED);
+    }
+    values.side = TR_VALUE_INPUTS;
+    bool is_fine = tr_run_values_write(job, &values, &response->full_inputs);
+    values.side = TR_VALUE_OUTPUTS;
+    return is_fine && tr_run_values_write(job, &values, &response->full_outputs);
+}
+
+/* Values stand inline, and their sizes beside an empty URL. */
+static Flyteidl__Admin__UrlBlob *blob_of(struct tr_desk_job *job,
+                                         const Flyteidl__Core__LiteralMap *literals)
+{
+    Flyteidl__Admin__UrlBlob *blob =
+        tr_flyte_message_new(&job->arena, &flyteidl__admin__url_blob__descriptor);
+    if (blob != NULL) {
+        blob->bytes = tr_run_values_bytes(literals);
+    }
+    return blob;
+}
+
+static void get_execution_data(struct tr_desk_job *job, const void *asked)
+{
+    const Flyteidl__Admin__WorkflowExecutionGetDataRequest *request = asked;
+    struct tr_executions_row found;
+    Flyteidl__Admin__WorkflowExecutionGetDataResponse *response = tr_flyte_message_new(
+        &job->arena, &flyteidl__admin__workflow_execution_get_data_response__descriptor);
+    if (response == NULL) {
+        tr_desk_answer(job, NULL);
+        return;
+    }
+    if (!tr_view_find(job, request->id, &found)) {
+        return;
+    }
+    if (read_values(job, &found.row, response)) {
+        response->inputs = blob_of(job, response->full_inputs);
+        response->outputs = blob_of(job, response->full_outputs);
+        tr_desk_answer(job, &response->base);
+    }
+    tr_executions_row_fini(&found);
+}
+
+/* ------------------------------------------------------------- many */
+
+static const struct tr_run_field fields[] = {
+    {"created_at", "created_ms", TR_RUN_FIELD_TIME, true},
+    {"started_at", "started_ms", TR_RUN_FIELD_TIME, true},
+    {"updated_at", "ended_ms", TR_RUN_FIELD_TIME, true},
+    {"name", "name", TR_RUN_FIELD_TEXT, true},
+    {"phase", "phase", TR_RUN_FIELD_PHASE, false},
+    {"workflow.name", "workflow", TR_RUN_FIELD_TEXT, true},
+    {"launch_plan.name", "plan", TR_RUN_FIELD_TEXT, true},
+    {"project", "project", TR_RUN_FIELD_TEXT, false},
+    {"domain", "domain", TR_RUN_FIELD_TEXT, false},
+    {"error_code", "code", TR_RUN_FIELD_TEXT, false},
+    {"state", NULL, TR_RUN_FIELD_STATE, false},
+};
+
+static int flyte_phase(uint8_t phase)
+{
+    return (int)tr_view_execution_phase(phase);
+}
+
+static const struct tr_run_phases phases = {
+    .names = &flyteidl__core__workflow_execution__phase__descriptor,
+    .flyte_phase = flyte_phase,
+    .count = TR_EXECUTION_PHASE_COUNT,
+};
+
+static const struct tr_run_list_table table = {.fields = fields,
+                                               .field_count = TR_COUNT_OF(fields),
+                                               .prefix = "execution.",
+                                               .phases = &phases,
+                                               .columns_key = "execution"};
+
+struct listing {
+    struct tr_desk_job *job;
+    struct tr_run_list list;
+    Flyteidl__Admin__ExecutionList *answer;
+    struct tri_vector executions;
+    struct tr_run_place last;
+    bool has_more;
+};
+
+/* What a row has in the column of the order. */
+static struct tr_run_place place_of(const struct tr_run_list *list, const struct tr_execution *row)
+{
+    const char *column = list->order[0].field;
+    const struct {
+        const char *column;
+        uint64_t number;
+        struct tr_text text;
+    } values[] = {
+        {"created_ms", row->created_ms, {0}}, {"started_ms", row->started_ms, {0}},
+        {"ended_ms", row->ended_ms, {0}},     {"name", 0, row->name},
+        {"workflow", 0, row->workflow},       {"plan", 0, row->plan},
+    };
+    struct tr_run_place place = {.key = row->execution};
+    for (size_t i = 0; i < TR_COUNT_OF(values); i++) {
+        if (strcmp(values[i].column, column) == 0) {
+            place.number = values[i].number;
+            place.text = values[i].text;
+        }
+    }
+    return place;
+}
+
+static int take_listed(void *self, const void *value)
+{
+    struct listing *listing = self;
+    struct tr_arena *arena = &listing->job->arena;
+    const struct tr_execution *row = value;
+    struct tr_run_place place = place_of(&listing->list, row);
+    if (tr_run_list_is_before(&listing->list, &place)) {
+        return 0;
+    }
+    if (listing->executions.count >= listing->list.limit) {
+        listing->has_more = true;
+        return TR_CLOSED; /* the page is full */
+    }
+    Flyteidl__Admin__Execution *execution = tr_view_execution(listing->job, row);
+    Flyteidl__Admin__Execution **added =
+        tri_vector_add(arena, &listing->executions, sizeof(void *));
+    if (execution == NULL || added == NULL) {
+        return arena->error != 0 ? arena->error : TR_MEMORY;
+    }
+    *added = execution;
+    place.text = tr_arena_text(arena, place.text);
+    listing->last = place;
+    return 0;
+}
+
+/* Rows are found along the order, unless one phase or one name leads to fewer. */
+static void set_passive(struct tr_run_list *list)
+{
+    bool is_found = strcmp(list->order[0].field, "name") == 0;
+    for (size_t i = 0; i < list->filter_count; i++) {
+        struct tr_reader_filter *filter = &list->filters[i];
+        bool leads = filter->op == TR_FILTER_EQUAL &&
+                     (strcmp(filter->field, "phase") == 0 ||
+                      strcmp(filter->field, "workflow") == 0 || strcmp(filter->field, "name") == 0);
+        bool is_ordering = strcmp(filter->field, list->order[0].field) == 0;
+        filter->is_passive = !is_ordering && (is_found || !leads);
+        is_found = is_found || leads;
+    }
+}
+
+static void list_executions(struct tr_desk_job *job, const void *asked)
+{
+    const Flyteidl__Admin__ResourceListRequest *request = asked;
+    struct listing listing = {.job = job};
+    struct tr_run_list *list = &listing.list;
+    const struct tr_run_list_request page = {.filters = request->filters,
+                                             .token = request->token,
+                                             .limit = request->limit,
+                                             .sort = request->sort_by};
+    listing.answer =
+        tr_flyte_message_new(&job->arena, &flyteidl__admin__execution_list__descriptor);
+    if (listing.answer == NULL) {
+        tr_desk_answer(job, NULL);
+        return;
+    }
+    if (!tr_run_list_read(job, &table, &page, list)) {
+        return;
+    }
+    const Flyteidl__Admin__NamedEntityIdentifier *id = request->id;
+    const char *const places[][2] = {{"project", id == NULL ? "" : id->project},
+                                     {"domain", id == NULL ? "" : id->domain},
+                                     {"name", id == NULL ? "" : id->name}};
+    for (size_t i = 0; i < TR_COUNT_OF(places); i++) {
+        if (places[i][1][0] != '\0') {
+            tr_run_list_add(
+                list, tr_filter_text(places[i][0], TR_FILTER_EQUAL, tr_text_of(places[i][1])));
+        }
+    }
+    set_passive(list);
+    struct tr_reader_query query = {.record = &tr_execution_schema,
+                                    .filters = list->filters,
+                                    .filter_count = list->filter_count,
+                                    .order = {list->order[0], list->order[1]}};
+    int error = list->is_empty ? 0 : tr_reader_rows(job->reader, &query, take_listed, &listing);
+    if (tr_desk_failed(job, error == TR_CLOSED && listing.has_more ? 0 : error)) {
+        return;
+    }
+    listing.answer->n_executions = listing.executions.count;
+    listing.answer->executions = listing.executions.items;
+    if (listing.has_more) {
+        listing.answer->token = tr_run_list_token(job, list, &listing.last);
+    }
+    tr_desk_answer(job, &listing.answer->base);
+}
+
+/* ------------------------------------------------------------- the calls */
+
+void tr_api_get_execution(struct tr_api_call *call, const void *request)
+{
+    tr_desk_take(call, request, get_execution);
+}
+
+void tr_api_get_execution_data(struct tr_api_call *call, const void *request)
+{
+    tr_desk_take(call, request, get_execution_data);
+}
+
+void tr_api_list_executions(struct tr_api_call *call, const void *request)
+{
+    tr_desk_take(call, request, list_executions);
+}
+
+void tr_api_create_execution(struct tr_api_call *call, const void *request)
+{
+    tr_desk_take(call, request, tr_start_create);
+}
+
+void tr_api_relaunch_execution(struct tr_api_call *call, const void *request)
+{
+    tr_desk_take(call, request, tr_start_relaunch);
+}
+
+void tr_api_recover_execution(struct tr_api_call *call, const void *request)
+{
+    tr_desk_take(call, request, tr_start_recover);
+}
+
+void tr_api_terminate_execution(struct tr_api_call *call, const void *request)
+{
+    tr_desk_take(call, request, tr_start_terminate);
+}
