@@ -645,6 +645,24 @@ static int handle_forget(struct tr_context *context, const struct tr_launcher_st
     return error != 0 ? error : tr_reply(context, message, &tr_rows_forgotten_schema, &answer);
 }
 
+/* ---------------------------------------------------------------- archiving */
+
+/* What clients see of an execution beside what it is: only lists ask for it. */
+static int handle_archive(struct tr_context *context, const struct tr_message *message)
+{
+    struct tr_archive_execution archive;
+    struct tr_execution_archived answer = {.error = 0};
+    int error = tr_message_read(message, archive_execution, &archive);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_execution_archive row = {.execution = archive.execution,
+                                       .is_archived = archive.is_archived,
+                                       .changed_ms = archive.changed_ms};
+    error = tr_record(context, &tr_execution_archive_schema, &row);
+    return error != 0 ? error : tr_reply(context, message, &tr_execution_archived_schema, &answer);
+}
+
 static int launcher_handle(struct tr_context *context, void *state,
                            const struct tr_message *message)
 {
@@ -662,6 +680,9 @@ static int launcher_handle(struct tr_context *context, void *state,
     }
     if (tr_message_is(message, &tr_forget_rows_schema)) {
         return handle_forget(context, state, message);
+    }
+    if (tr_message_is(message, &tr_archive_execution_schema)) {
+        return handle_archive(context, message);
     }
     return tr_unexpected(context, message);
 }

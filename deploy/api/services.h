@@ -21,6 +21,7 @@ void tr_api_recover_execution(struct tr_api_call *call, const void *request);
 void tr_api_get_execution(struct tr_api_call *call, const void *request);
 void tr_api_get_execution_data(struct tr_api_call *call, const void *request);
 void tr_api_list_executions(struct tr_api_call *call, const void *request);
+void tr_api_update_execution(struct tr_api_call *call, const void *request);
 void tr_api_terminate_execution(struct tr_api_call *call, const void *request);
 
 /* service_node.c */

@@ -173,17 +173,25 @@ static bool add_phases(struct reading *reading, enum op op, struct tr_text value
     return true;
 }
 
-/* All is active. */
 static bool add_state(struct reading *reading, enum op op, struct tr_text values)
 {
+    struct tr_run_list *list = reading->list;
     struct tr_text value;
-    bool has_active = false;
-    while (next_value(&values, &value)) {
-        has_active = has_active || tr_text_equal(value, tr_text_of("0")) ||
-                     tr_text_equal(value, tr_text_of("EXECUTION_ACTIVE"));
-    }
     bool is_not = op == NOT_EQUAL || op == NOT_AMONG;
-    reading->list->is_empty = reading->list->is_empty || has_active == is_not;
+    bool is_in[2] = {false, false};
+    while (next_value(&values, &value)) {
+        bool is_active = tr_text_equal(value, tr_text_of("0")) ||
+                         tr_text_equal(value, tr_text_of("EXECUTION_ACTIVE"));
+        bool is_archived = tr_text_equal(value, tr_text_of("1")) ||
+                           tr_text_equal(value, tr_text_of("EXECUTION_ARCHIVED"));
+        if (!is_active && !is_archived) {
+            return refuse(reading, "is no state; write 0, active, or 1, archived", value);
+        }
+        is_in[is_archived ? 1 : 0] = true;
+    }
+    list->has_active = list->has_active && is_in[0] != is_not;
+    list->has_archived = list->has_archived && is_in[1] != is_not;
+    list->is_empty = list->is_empty || (!list->has_active && !list->has_archived);
     return true;
 }
 
@@ -419,7 +427,9 @@ bool tr_run_list_read(struct tr_desk_job *job, const struct tr_run_list_table *t
                       const struct tr_run_list_request *request, struct tr_run_list *list)
 {
     struct reading reading = {.job = job, .table = table, .list = list, .phases = UINT32_MAX};
-    *list = (struct tr_run_list){.limit = request->limit == 0 ? TR_RUNS_PAGE : request->limit};
+    *list = (struct tr_run_list){.limit = request->limit == 0 ? TR_RUNS_PAGE : request->limit,
+                                 .has_active = true,
+                                 .has_archived = true};
     if (list->limit > TR_RUNS_PAGE_MAX) {
         list->limit = TR_RUNS_PAGE_MAX;
     }

@@ -18,7 +18,7 @@ enum tr_run_field_kind {
     TR_RUN_FIELD_NUMBER,
     TR_RUN_FIELD_TIME,  /* RFC 3339, of a column in milliseconds */
     TR_RUN_FIELD_PHASE, /* a word or a number of Flyte's */
-    TR_RUN_FIELD_STATE, /* 0, active, or 1, archived: nothing is archived */
+    TR_RUN_FIELD_STATE, /* 0, active, or 1, archived */
 };
 
 /* `flyte_phase` has the number of Flyte's phase of each of ours, and `words` the names of those. */
@@ -57,6 +57,8 @@ struct tr_run_list {
     size_t filter_count;
     struct tr_reader_order order[2];
     bool is_empty; /* no row can match */
+    bool has_active;
+    bool has_archived;
     uint32_t limit;
     bool is_field_text;
     bool is_key_text;

@@ -10,6 +10,7 @@
 #include "deploy/api_runs/run_values.h"
 #include "deploy/api_runs/start.h"
 #include "deploy/api_runs/view.h"
+#include "deploy/common/schemas.h"
 #include "schemas/codec/error.h"
 
 /* ------------------------------------------------------------- one */
@@ -117,8 +118,7 @@ struct listing {
     struct tr_desk_job *job;
     struct tr_run_list list;
     Flyteidl__Admin__ExecutionList *answer;
-    struct tri_vector executions;
-    struct tr_run_place last;
+    struct tri_vector rows; /* struct tr_execution */
     bool has_more;
 };
 
@@ -145,6 +145,7 @@ static struct tr_run_place place_of(const struct tr_run_list *list, const struct
     return place;
 }
 
+/* Rows are kept, since more is read of each, and a reader gives one query's row at a time. */
 static int take_listed(void *self, const void *value)
 {
     struct listing *listing = self;
@@ -154,20 +155,38 @@ static int take_listed(void *self, const void *value)
     if (tr_run_list_is_before(&listing->list, &place)) {
         return 0;
     }
-    if (listing->executions.count >= listing->list.limit) {
+    if (listing->rows.count >= listing->list.limit) {
         listing->has_more = true;
         return TR_CLOSED; /* the page is full */
     }
-    Flyteidl__Admin__Execution *execution = tr_view_execution(listing->job, row);
-    Flyteidl__Admin__Execution **added =
-        tri_vector_add(arena, &listing->executions, sizeof(void *));
-    if (execution == NULL || added == NULL) {
-        return arena->error != 0 ? arena->error : TR_MEMORY;
+    struct tr_execution *added = tri_vector_add(arena, &listing->rows, sizeof *added);
+    if (added == NULL) {
+        return TR_MEMORY;
     }
-    *added = execution;
-    place.text = tr_arena_text(arena, place.text);
-    listing->last = place;
-    return 0;
+    *added = *row;
+    return tr_schemas_row_keep(arena, &tr_execution_schema, added);
+}
+
+/* False: the job has failed. */
+static bool view_all(struct listing *listing)
+{
+    struct tr_desk_job *job = listing->job;
+    const struct tr_execution *rows = listing->rows.items;
+    uint32_t count = listing->rows.count;
+    Flyteidl__Admin__Execution **views = tr_arena_array(&job->arena, count + 1, sizeof(void *));
+    for (uint32_t i = 0; views != NULL && i < count; i++) {
+        views[i] = tr_view_execution(job, &rows[i]);
+        if (views[i] == NULL) {
+            return !tr_desk_failed(job, job->arena.error != 0 ? job->arena.error : TR_MEMORY);
+        }
+    }
+    listing->answer->n_executions = count;
+    listing->answer->executions = views;
+    if (listing->has_more) {
+        struct tr_run_place last = place_of(&listing->list, &rows[count - 1]);
+        listing->answer->token = tr_run_list_token(job, &listing->list, &last);
+    }
+    return !tr_desk_failed(job, job->arena.error);
 }
 
 /* Rows are found along the order, unless one phase or one name leads to fewer. */
@@ -214,20 +233,26 @@ static void list_executions(struct tr_desk_job *job, const void *asked)
         }
     }
     set_passive(list);
+    struct tr_reader_filter is_archived = tr_filter_number("is_archived", TR_FILTER_EQUAL, true);
+    const struct tr_reader_related archived = {.record = &tr_execution_archive_schema,
+                                               .filters = &is_archived,
+                                               .filter_count = 1,
+                                               .is_absent = list->has_active};
+    bool is_chosen = list->has_active != list->has_archived;
     struct tr_reader_query query = {.record = &tr_execution_schema,
                                     .filters = list->filters,
                                     .filter_count = list->filter_count,
+                                    .related = &archived,
+                                    .related_count = is_chosen ? 1 : 0,
+                                    .is_led = is_chosen && list->has_archived,
                                     .order = {list->order[0], list->order[1]}};
     int error = list->is_empty ? 0 : tr_reader_rows(job->reader, &query, take_listed, &listing);
     if (tr_desk_failed(job, error == TR_CLOSED && listing.has_more ? 0 : error)) {
         return;
     }
-    listing.answer->n_executions = listing.executions.count;
-    listing.answer->executions = listing.executions.items;
-    if (listing.has_more) {
-        listing.answer->token = tr_run_list_token(job, list, &listing.last);
+    if (view_all(&listing)) {
+        tr_desk_answer(job, &listing.answer->base);
     }
-    tr_desk_answer(job, &listing.answer->base);
 }
 
 /* ------------------------------------------------------------- the calls */
@@ -260,6 +285,11 @@ void tr_api_relaunch_execution(struct tr_api_call *call, const void *request)
 void tr_api_recover_execution(struct tr_api_call *call, const void *request)
 {
     tr_desk_take(call, request, tr_start_recover);
+}
+
+void tr_api_update_execution(struct tr_api_call *call, const void *request)
+{
+    tr_desk_take(call, request, tr_start_update);
 }
 
 void tr_api_terminate_execution(struct tr_api_call *call, const void *request)

@@ -406,3 +406,26 @@ void tr_start_terminate(struct tr_desk_job *job, const void *asked)
     }
     tr_executions_row_fini(&found);
 }
+
+/* ------------------------------------------------------------- UpdateExecution */
+
+void tr_start_update(struct tr_desk_job *job, const void *asked)
+{
+    const Flyteidl__Admin__ExecutionUpdateRequest *request = asked;
+    struct tr_executions_row found;
+    if (!tr_view_find(job, request->id, &found)) {
+        return;
+    }
+    struct tri_archiving *archiving = tr_arena_alloc(&job->arena, sizeof *archiving);
+    if (archiving == NULL) {
+        (void)tr_desk_failed(job, TR_MEMORY);
+    } else {
+        *archiving = (struct tri_archiving){
+            .project = tr_text_of(request->id->project),
+            .domain = tr_text_of(request->id->domain),
+            .execution = found.row.execution,
+            .is_archived = request->state == FLYTEIDL__ADMIN__EXECUTION_STATE__EXECUTION_ARCHIVED};
+        tri_start_order_archive(job, archiving);
+    }
+    tr_executions_row_fini(&found);
+}

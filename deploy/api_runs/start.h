@@ -12,6 +12,7 @@
 void tr_start_create(struct tr_desk_job *job, const void *request);
 void tr_start_relaunch(struct tr_desk_job *job, const void *request);
 void tr_start_recover(struct tr_desk_job *job, const void *request);
+void tr_start_update(struct tr_desk_job *job, const void *request);
 void tr_start_terminate(struct tr_desk_job *job, const void *request);
 
 #endif

@@ -41,4 +41,13 @@ struct tri_ending {
 };
 void tri_start_order_end(struct tr_desk_job *job, struct tri_ending *ending);
 
+/* Has the engine note that an execution was archived, or was taken back. */
+struct tri_archiving {
+    struct tr_text project;
+    struct tr_text domain;
+    uint64_t execution;
+    bool is_archived;
+};
+void tri_start_order_archive(struct tr_desk_job *job, struct tri_archiving *archiving);
+
 #endif

@@ -278,3 +278,42 @@ void tri_start_order_end(struct tr_desk_job *job, struct tri_ending *ending)
     job->order = ending;
     tr_desk_order(job, carry_out_end);
 }
+
+/* ------------------------------------------------------------- archiving */
+
+static void take_archived(void *self, const struct tr_message *message, int reason)
+{
+    struct tr_desk_job *job = self;
+    if (message == NULL) {
+        tr_desk_fail(job, TR_API_UNAVAILABLE, "%s", tr_error_text(reason));
+    } else {
+        Flyteidl__Admin__ExecutionUpdateResponse *response = tr_flyte_message_new(
+            &job->arena, &flyteidl__admin__execution_update_response__descriptor);
+        tr_desk_answer(job, response == NULL ? NULL : &response->base);
+    }
+    tr_desk_finish(job);
+}
+
+static void carry_out_archive(struct tr_desk_job *job, struct tr_live *live)
+{
+    const struct tri_archiving *archiving = job->order;
+    struct tr_ref launcher;
+    struct tr_archive_execution archive = {.execution = archiving->execution,
+                                           .is_archived = archiving->is_archived,
+                                           .changed_ms = tr_clock_wall_ms()};
+    int error = tr_live_launcher(live, archiving->project, archiving->domain, &launcher);
+    if (error == 0) {
+        error = tr_host_ask_on(live->host, launcher, &tr_archive_execution_schema, &archive,
+                               take_archived, job);
+    }
+    if (error != 0) {
+        tr_desk_fail(job, TR_API_UNAVAILABLE, "%s", tr_error_text(error));
+        tr_desk_finish(job);
+    }
+}
+
+void tri_start_order_archive(struct tr_desk_job *job, struct tri_archiving *archiving)
+{
+    job->order = archiving;
+    tr_desk_order(job, carry_out_archive);
+}

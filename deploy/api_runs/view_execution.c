@@ -218,16 +218,30 @@ static tr_execution_id *id_of(struct tr_desk_job *job, const struct tr_execution
     return id;
 }
 
+static int take_archive(void *self, const void *row)
+{
+    *(struct tr_execution_archive *)self = *(const struct tr_execution_archive *)row;
+    return 0;
+}
+
 static bool add_change(struct tr_desk_job *job, const struct tr_execution *row,
                        Flyteidl__Admin__ExecutionClosure *closure)
 {
+    struct tr_execution_archive archive = {.changed_ms = row->created_ms};
+    struct tr_reader_filter filter = tr_filter_number("execution", TR_FILTER_EQUAL, row->execution);
+    struct tr_reader_query query = {
+        .record = &tr_execution_archive_schema, .filters = &filter, .filter_count = 1};
+    int error = tr_reader_rows(job->reader, &query, take_archive, &archive);
+    job->arena.error = job->arena.error != 0 ? job->arena.error : error;
     Flyteidl__Admin__ExecutionStateChangeDetails *details = tr_flyte_message_new(
         &job->arena, &flyteidl__admin__execution_state_change_details__descriptor);
     if (details != NULL) {
-        details->occurred_at = tr_view_time(job, row->created_ms);
+        details->state = archive.is_archived ? FLYTEIDL__ADMIN__EXECUTION_STATE__EXECUTION_ARCHIVED
+                                             : FLYTEIDL__ADMIN__EXECUTION_STATE__EXECUTION_ACTIVE;
+        details->occurred_at = tr_view_time(job, archive.changed_ms);
     }
     closure->state_change_details = details;
-    return details != NULL;
+    return details != NULL && error == 0;
 }
 
 Flyteidl__Admin__Execution *tr_view_execution(struct tr_desk_job *job,

@@ -345,33 +345,44 @@ enum tr_failure_kind {
     FIELD(u64, graph, 1, 0)                \
     FIELD(u64, executions, 1, 0)
 
-#define TR_FLOW_SCHEMAS(S)                                                           \
-    S(launch, 400, TR_MESSAGE, 1, TR_DURABLE, TR_LAUNCH_FIELDS)                      \
-    S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                 \
-    S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)   \
-    S(node_start, 403, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_START_FIELDS)              \
-    S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)             \
-    S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                \
-    S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)             \
-    S(workflow_next, 407, TR_MESSAGE, 1, TR_DURABLE, TR_WORKFLOW_NEXT_FIELDS)        \
-    S(graph_hold, 408, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_HOLD_FIELDS)              \
-    S(graph_held, 409, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_HELD_FIELDS)             \
-    S(resource_request, 410, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_REQUEST_FIELDS)  \
-    S(resource_granted, 411, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_GRANTED_FIELDS) \
-    S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS) \
-    S(resource_release, 413, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_RELEASE_FIELDS) \
-    S(resource_quota, 417, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_QUOTA_FIELDS)      \
-    S(resource_dormant, 471, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_DORMANT_FIELDS)  \
-    S(resource_active, 472, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_ACTIVE_FIELDS)    \
-    S(service_more, 418, TR_MESSAGE, 1, TR_DURABLE, TR_SERVICE_MORE_FIELDS)          \
-    S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)        \
-    S(cache_owner, 415, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_OWNER_FIELDS)           \
-    S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)       \
-    S(node_pause, 430, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_PAUSE_FIELDS)             \
-    S(signal_wait, 431, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_WAIT_FIELDS)            \
-    S(signal_stop, 432, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_STOP_FIELDS)            \
-    S(send_signal, 433, TR_MESSAGE, 1, TR_DURABLE, TR_SEND_SIGNAL_FIELDS)            \
-    S(signal_sent, 434, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_SENT_FIELDS)           \
+/*
+ * The program has a launcher note that an execution was archived or taken back, and since when.
+ */
+#define TR_ARCHIVE_EXECUTION_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)                   \
+    FIELD(bool, is_archived, 1, 0)                \
+    FIELD(u64, changed_ms, 1, 0)
+#define TR_EXECUTION_ARCHIVED_FIELDS(FIELD, ARRAY) FIELD(i64, error, 1, 0)
+
+#define TR_FLOW_SCHEMAS(S)                                                               \
+    S(launch, 400, TR_MESSAGE, 1, TR_DURABLE, TR_LAUNCH_FIELDS)                          \
+    S(archive_execution, 485, TR_MESSAGE, 1, TR_DURABLE, TR_ARCHIVE_EXECUTION_FIELDS)    \
+    S(execution_archived, 486, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ARCHIVED_FIELDS) \
+    S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                     \
+    S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)       \
+    S(node_start, 403, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_START_FIELDS)                  \
+    S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)                 \
+    S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                    \
+    S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)                 \
+    S(workflow_next, 407, TR_MESSAGE, 1, TR_DURABLE, TR_WORKFLOW_NEXT_FIELDS)            \
+    S(graph_hold, 408, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_HOLD_FIELDS)                  \
+    S(graph_held, 409, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_HELD_FIELDS)                 \
+    S(resource_request, 410, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_REQUEST_FIELDS)      \
+    S(resource_granted, 411, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_GRANTED_FIELDS)     \
+    S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS)     \
+    S(resource_release, 413, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_RELEASE_FIELDS)     \
+    S(resource_quota, 417, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_QUOTA_FIELDS)          \
+    S(resource_dormant, 471, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_DORMANT_FIELDS)      \
+    S(resource_active, 472, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_ACTIVE_FIELDS)        \
+    S(service_more, 418, TR_MESSAGE, 1, TR_DURABLE, TR_SERVICE_MORE_FIELDS)              \
+    S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)            \
+    S(cache_owner, 415, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_OWNER_FIELDS)               \
+    S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)           \
+    S(node_pause, 430, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_PAUSE_FIELDS)                 \
+    S(signal_wait, 431, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_WAIT_FIELDS)                \
+    S(signal_stop, 432, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_STOP_FIELDS)                \
+    S(send_signal, 433, TR_MESSAGE, 1, TR_DURABLE, TR_SEND_SIGNAL_FIELDS)                \
+    S(signal_sent, 434, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_SENT_FIELDS)               \
     S(signal_given, 435, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_GIVEN_FIELDS)
 
 TR_FLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

@@ -8,6 +8,7 @@
  *
  *     execution        one row for each execution: what it is and how it stands
  *     execution_label  one row for each of its labels, by which executions are found
+ *     execution_archive one row for each that was archived
  *     phase            a row for each change of phase of an execution, a node or an attempt
  *     node_status      one row for each node that was begun: what it is and how it stands
  *     node_value       what an execution or a node got, and what it gave
@@ -84,6 +85,12 @@ enum tr_value_side {
     FIELD(text, value, 1, 0)                    \
     FIELD(bool, is_launched, 1, 0)              \
     FIELD(u64, created_ms, 1, 0)
+
+/* Of one that a client of Flyte's has put away, or has taken back: since when. */
+#define TR_EXECUTION_ARCHIVE_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, TR_ROW_KEY)          \
+    FIELD(bool, is_archived, 1, 0)                \
+    FIELD(u64, changed_ms, 1, 0)
 
 /*
  * `actor` wrote it, `number` counts what it wrote. `subject` (enum tr_subject) says whose phase it
@@ -241,17 +248,18 @@ enum tr_value_side {
     FIELD(u64, ended_ms, 1, 0)                   \
     FIELD(text, message, 1, 0)
 
-#define TR_HISTORY_SCHEMAS(S)                                          \
-    S(execution, 1, TR_RECORD, 1, 0, TR_EXECUTION_FIELDS)              \
-    S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                      \
-    S(node_status, 3, TR_RECORD, 1, 0, TR_NODE_STATUS_FIELDS)          \
-    S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)            \
-    S(attempt, 5, TR_RECORD, 1, 0, TR_ATTEMPT_FIELDS)                  \
-    S(element_block, 6, TR_RECORD, 1, 0, TR_ELEMENT_BLOCK_FIELDS)      \
-    S(progress, 7, TR_RECORD, 1, 0, TR_PROGRESS_FIELDS)                \
-    S(element_output, 8, TR_RECORD, 1, 0, TR_ELEMENT_OUTPUT_FIELDS)    \
-    S(execution_label, 25, TR_RECORD, 1, 0, TR_EXECUTION_LABEL_FIELDS) \
-    S(cache_miss, 22, TR_RECORD, 1, 0, TR_CACHE_MISS_FIELDS)           \
+#define TR_HISTORY_SCHEMAS(S)                                              \
+    S(execution, 1, TR_RECORD, 1, 0, TR_EXECUTION_FIELDS)                  \
+    S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                          \
+    S(node_status, 3, TR_RECORD, 1, 0, TR_NODE_STATUS_FIELDS)              \
+    S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)                \
+    S(attempt, 5, TR_RECORD, 1, 0, TR_ATTEMPT_FIELDS)                      \
+    S(element_block, 6, TR_RECORD, 1, 0, TR_ELEMENT_BLOCK_FIELDS)          \
+    S(progress, 7, TR_RECORD, 1, 0, TR_PROGRESS_FIELDS)                    \
+    S(element_output, 8, TR_RECORD, 1, 0, TR_ELEMENT_OUTPUT_FIELDS)        \
+    S(execution_label, 25, TR_RECORD, 1, 0, TR_EXECUTION_LABEL_FIELDS)     \
+    S(execution_archive, 30, TR_RECORD, 1, 0, TR_EXECUTION_ARCHIVE_FIELDS) \
+    S(cache_miss, 22, TR_RECORD, 1, 0, TR_CACHE_MISS_FIELDS)               \
     S(notification_row, 26, TR_RECORD, 1, 0, TR_NOTIFICATION_ROW_FIELDS)
 
 TR_HISTORY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

@@ -192,6 +192,9 @@ class ExecutionsTest(ServedTest, PackageTest):
         self.assertEqual([again["phase"], again["mode"]], ["FAILED", 5])
         kept = self.ask("nodes", name="again")[1]
         self.assertEqual([kept["phase"], kept["outputs"]], [10, {"o0": 2}])
+        listed, = self.ask("answers", calls=[["ListExecutions", {"id": WHERE, "limit": 10}]])
+        self.assertEqual([[each["id"]["name"], each["closure"]["error"]["code"]]
+                          for each in listed["executions"]], [["again", code], ["half", code]])
 
     def test_gates_aborts_and_relaunches(self):
         life = self.ask("life", plan="flows.gates")
@@ -259,9 +262,27 @@ class ExecutionsTest(ServedTest, PackageTest):
         answers = self.ask("answers", calls=[
             ["ListExecutions", {"id": WHERE, "limit": 100, "filters": filters}]
             for filters, _ in chosen])
+        self.check_archive("e3", [f"e{i}" for i in (6, 5, 4, 2, 1, 0)])
         for (filters, names), answer in zip(chosen, answers):
             found = [each["id"]["name"] for each in answer.get("executions", [])]
             self.assertEqual(found, names, filters)
+
+    def check_archive(self, name, others):
+        """One that is archived is left out by who wants it so, and may be taken back."""
+        def listed(filters):
+            return ["ListExecutions", {"id": WHERE, "limit": 100,
+                                       "filters": f"{filters}+value_in(name,{name};"
+                                                  f"{';'.join(others)})"}]
+        execution = dict(WHERE, name=name)
+        archive = ["UpdateExecution", {"id": execution, "state": "EXECUTION_ARCHIVED"}]
+        got = self.ask("answers", calls=[
+            archive, archive, listed("ne(state,1)"), listed("eq(state,1)"),
+            ["GetExecution", {"id": execution}],
+            ["UpdateExecution", {"id": execution, "state": "EXECUTION_ACTIVE"}],
+            listed("eq(state,1)")])
+        names = [[each["id"]["name"] for each in answer.get("executions", [])] for answer in got]
+        self.assertEqual([names[2], names[3], names[6]], [others, [name], []])
+        self.assertEqual(got[4]["closure"]["state_change_details"]["state"], "EXECUTION_ARCHIVED")
 
     def test_one_of_many_gets_a_name(self):
         codes = self.ask("same_name", plan="flows.empty", name="wanted", count=12)
@@ -321,6 +342,9 @@ class ExecutionsTest(ServedTest, PackageTest):
          "there is no execution 'gone' in project 'default', domain 'development'"),
         ("GetExecutionData", {"id": dict(WHERE, name="gone")}, "NOT_FOUND", "there is no"),
         ("RelaunchExecution", {"id": dict(WHERE, name="gone")}, "NOT_FOUND", "there is no"),
+        ("UpdateExecution", {"id": dict(WHERE, name="gone")}, "NOT_FOUND", "there is no"),
+        ("ListExecutions", {"id": WHERE, "filters": "eq(state,2)"}, "INVALID_ARGUMENT",
+         "'2' is no state; write 0, active, or 1, archived"),
         ("RecoverExecution", {"id": dict(WHERE, name="done")}, "FAILED_PRECONDITION",
          "'done' is succeeded; what has failed or was aborted can be recovered"),
         ("TerminateExecution", {"id": dict(WHERE, name="done")}, "FAILED_PRECONDITION",

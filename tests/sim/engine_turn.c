@@ -33,7 +33,7 @@ const struct tr_behaviour *sim_engine_behaviours[COUNT];
 const size_t sim_engine_behaviour_count = COUNT;
 
 /* History, and the rows of schedules and of back ends. */
-#define RECORDS 13
+#define RECORDS 14
 
 const struct tr_schema *sim_engine_records[RECORDS];
 const size_t sim_engine_record_count = RECORDS;

@@ -176,6 +176,7 @@ def request_of(method, fields):
         "GetExecutionData": execution_pb2.WorkflowExecutionGetDataRequest,
         "ListExecutions": common_pb2.ResourceListRequest,
         "TerminateExecution": execution_pb2.ExecutionTerminateRequest,
+        "UpdateExecution": execution_pb2.ExecutionUpdateRequest,
         "GetNodeExecution": node_execution_pb2.NodeExecutionGetRequest,
         "ListNodeExecutions": node_execution_pb2.NodeExecutionListRequest,
         "ListNodeExecutionsForTask": node_execution_pb2.NodeExecutionForTaskListRequest,

@@ -392,6 +392,8 @@ SCRIPT(write_other)
     struct tr_cache_miss miss = {
         .execution = act->number, .path = tr_text_of("squares"), .inputs = {none, sizeof none}};
     TRY(tr_record(context, &tr_cache_miss_schema, &miss));
+    struct tr_execution_archive archive = {.execution = act->number, .is_archived = true};
+    TRY(tr_record(context, &tr_execution_archive_schema, &archive));
     struct tr_notification_row told = {.execution = act->number, .key = tr_text_of("k")};
     TRY(tr_record(context, &tr_notification_row_schema, &told));
     struct tr_node_status node = {
@@ -426,7 +428,8 @@ static void forgetting_takes_all_rows_of_one_execution(void **state)
         bool is_left = schema == &tr_phase_schema || schema == &tr_node_status_schema ||
                        schema == &tr_progress_schema || schema == &tr_element_output_schema ||
                        schema == &tr_execution_label_schema || schema == &tr_cache_miss_schema ||
-                       schema == &tr_notification_row_schema;
+                       schema == &tr_notification_row_schema ||
+                       schema == &tr_execution_archive_schema;
         assert_int_equal(count_rows(schema), is_left ? 1 : 0);
     }
     close_stage();

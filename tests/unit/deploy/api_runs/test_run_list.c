@@ -122,8 +122,12 @@ static void test_phases(void **state)
     assert_true(read("eq(phase,4)+eq(phase,6)", "", NULL, &list));
     assert_true(list.is_empty);
     assert_true(read("ne(state,1)", "", NULL, &list));
-    assert_false(list.is_empty);
-    assert_true(read("eq(state,1)", "", NULL, &list));
+    assert_true(list.has_active && !list.has_archived && !list.is_empty);
+    assert_true(read("eq(state,EXECUTION_ARCHIVED)", "", NULL, &list));
+    assert_true(!list.has_active && list.has_archived && !list.is_empty);
+    assert_true(read("value_in(state,0;1)", "", NULL, &list));
+    assert_true(list.has_active && list.has_archived);
+    assert_true(read("eq(state,0)+eq(state,1)", "", NULL, &list));
     assert_true(list.is_empty);
 }
 
@@ -148,6 +152,7 @@ static void test_what_is_refused(void **state)
                    "'99999999999999999999' is no number");
     expect_refused("value_in(attempts,1)", "", NULL,
                    "'attempts' is compared by eq, ne, gt, gte, lt or lte alone");
+    expect_refused("eq(state,2)", "", NULL, "'2' is no state; write 0, active, or 1, archived");
     expect_refused("eq(phase,HAPPY)", "", NULL, "'HAPPY' is no phase");
     expect_refused("gt(phase,1)", "", NULL,
                    "'1' is a phase, which is chosen by eq, ne, value_in or value_not_in");
