@@ -91,7 +91,7 @@ enum tr_failure_kind {
     FIELD(u32, depth, 1, 0)             \
     FIELD(text, labels, 1, 0)           \
     FIELD(text, inherited_labels, 1, 0) \
-    FIELD(bytes, request, 1, TR_REDACTED)
+    FIELD(bytes, request, 2, TR_REDACTED)
 
 /* `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. */
 #define TR_LAUNCHED_FIELDS(FIELD, ARRAY) \
@@ -138,7 +138,7 @@ enum tr_failure_kind {
     FIELD(text, recovery, 1, 0)            \
     FIELD(u32, depth, 1, 0)                \
     FIELD(text, labels, 1, 0)              \
-    FIELD(bytes, request, 1, TR_REDACTED)
+    FIELD(bytes, request, 2, TR_REDACTED)
 
 /*
  * A child's last message. `phase` is an end of a node (enum tr_node_phase); `outputs` has a slot
@@ -355,12 +355,12 @@ enum tr_failure_kind {
 #define TR_EXECUTION_ARCHIVED_FIELDS(FIELD, ARRAY) FIELD(i64, error, 1, 0)
 
 #define TR_FLOW_SCHEMAS(S)                                                               \
-    S(launch, 400, TR_MESSAGE, 1, TR_DURABLE, TR_LAUNCH_FIELDS)                          \
+    S(launch, 400, TR_MESSAGE, 2, TR_DURABLE, TR_LAUNCH_FIELDS)                          \
     S(archive_execution, 485, TR_MESSAGE, 1, TR_DURABLE, TR_ARCHIVE_EXECUTION_FIELDS)    \
     S(execution_archived, 486, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ARCHIVED_FIELDS) \
     S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                     \
     S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)       \
-    S(node_start, 403, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_START_FIELDS)                  \
+    S(node_start, 403, TR_MESSAGE, 2, TR_DURABLE, TR_NODE_START_FIELDS)                  \
     S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)                 \
     S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                    \
     S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)                 \

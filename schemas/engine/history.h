@@ -73,7 +73,7 @@ enum tr_value_side {
     FIELD(bool, is_paused, 1, 0)          \
     FIELD(text, flyte_message, 1, 0)      \
     FIELD(text, labels, 1, 0)             \
-    FIELD(bytes, request, 1, TR_REDACTED)
+    FIELD(bytes, request, 2, TR_REDACTED)
 
 /*
  * Written once, when the execution is. `is_launched` and `created_ms` are of its row, so that an
@@ -249,7 +249,7 @@ enum tr_value_side {
     FIELD(text, message, 1, 0)
 
 #define TR_HISTORY_SCHEMAS(S)                                              \
-    S(execution, 1, TR_RECORD, 1, 0, TR_EXECUTION_FIELDS)                  \
+    S(execution, 1, TR_RECORD, 2, 0, TR_EXECUTION_FIELDS)                  \
     S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                          \
     S(node_status, 3, TR_RECORD, 1, 0, TR_NODE_STATUS_FIELDS)              \
     S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)                \
