@@ -178,6 +178,7 @@ DIRECTIONS = [
     ("deploy/api", "deploy/door/door.h", "deploy/door/connection.h"),
     ("deploy/door", "runtime/env/library.h", "deploy/engine/assemble.h"),
     ("deploy/entities", "deploy/api/call.h", "deploy/door/door.h"),
+    ("deploy/api_runs", "deploy/api/call.h", "deploy/door/door.h"),
     ("deploy/history", "deploy/common/document.h", "deploy/recovery/reuse.h"),
     ("deploy/recovery", "deploy/history/executions.h", "deploy/engine/launch.h"),
     ("deploy/selection", "runtime/journal/reader.h", "deploy/history/executions.h"),
@@ -384,7 +385,8 @@ class Bans(Planted):
     def test_banned_words_are_found_outside_their_files(self):
         self.readme("runtime/link", "runtime/tap", "runtime/env", "runtime/http", "runtime/keeper",
                     "runtime/journal", "runtime/sqlite", "runtime/postgres", "plugins/builtin",
-                    "actors/graph", "deploy/flyte", "deploy/door", "deploy/api", "deploy/entities")
+                    "actors/graph", "deploy/flyte", "deploy/door", "deploy/api", "deploy/entities",
+                    "deploy/api_runs")
         for form, words, excepted, _ in laws.BANS:
             for word in words:
                 with self.subTest(word=word):
