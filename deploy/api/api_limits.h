@@ -16,6 +16,10 @@
 /* Variables in one path. */
 #define TR_API_VARIABLES_MAX 16
 
+/* Conditions of a list, and bytes of all of them and of a token. */
+#define TR_LIST_FILTERS_MAX 12
+#define TR_LIST_FILTERS_BYTES_MAX 8192
+
 /* The longest time that a client may give a call; longer ones are as if none were given. */
 #define TR_API_TIMEOUT_MS_MAX (365ULL * 24 * 3600 * 1000)
 

@@ -1,6 +1,6 @@
 /*
- * Conditions are OP(FIELD,VALUE) with + between. Numbers of phases are those of Flyte; each stands
- * for one of ours or more, so that phases are a set of bits.
+ * Numbers of phases are those of Flyte; each stands for one of ours or more, so that phases are a
+ * set of bits.
  */
 #include "deploy/api_runs/run_list.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/document/moment.h"
+#include "deploy/api/list_filter.h"
 #include "schemas/codec/error.h"
 
 /* A phase of Flyte's that nothing of ours is in. */
@@ -18,18 +18,17 @@
 /* How the two parts of a token are divided. */
 #define TOKEN_DIVIDER '~'
 
-enum op { CONTAINS, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, AMONG, NOT_AMONG };
-
-static const struct {
-    const char *word;
-    enum op op;
-    enum tr_filter_op filter;
-} ops[] = {
-    {"contains", CONTAINS, TR_FILTER_GLOB},           {"gt", GREATER, TR_FILTER_GREATER},
-    {"gte", GREATER_EQUAL, TR_FILTER_GREATER_EQUAL},  {"lt", LESS, TR_FILTER_LESS},
-    {"lte", LESS_EQUAL, TR_FILTER_LESS_EQUAL},        {"eq", EQUAL, TR_FILTER_EQUAL},
-    {"ne", NOT_EQUAL, TR_FILTER_NOT_EQUAL},           {"value_in", AMONG, TR_FILTER_AMONG},
-    {"value_not_in", NOT_AMONG, TR_FILTER_NOT_EQUAL},
+/* The comparison of the store; of lists and of what is found otherwise none. */
+static const enum tr_filter_op filter_ops[] = {
+    [TR_LIST_CONTAINS] = TR_FILTER_GLOB,
+    [TR_LIST_GREATER] = TR_FILTER_GREATER,
+    [TR_LIST_GREATER_EQUAL] = TR_FILTER_GREATER_EQUAL,
+    [TR_LIST_LESS] = TR_FILTER_LESS,
+    [TR_LIST_LESS_EQUAL] = TR_FILTER_LESS_EQUAL,
+    [TR_LIST_EQUAL] = TR_FILTER_EQUAL,
+    [TR_LIST_NOT_EQUAL] = TR_FILTER_NOT_EQUAL,
+    [TR_LIST_AMONG] = TR_FILTER_AMONG,
+    [TR_LIST_NOT_AMONG] = TR_FILTER_NOT_EQUAL,
 };
 
 struct reading {
@@ -89,34 +88,11 @@ static bool refuse_field(struct reading *reading, struct tr_text name, bool is_s
 
 /* ------------------------------------------------------------- values */
 
-static bool read_number(struct tr_text value, uint64_t *number)
-{
-    *number = 0;
-    for (size_t i = 0; i < value.size; i++) {
-        bool is_digit = value.data[i] >= '0' && value.data[i] <= '9';
-        if (!is_digit || __builtin_mul_overflow(*number, 10U, number) ||
-            __builtin_add_overflow(*number, (uint64_t)(value.data[i] - '0'), number)) {
-            return false;
-        }
-    }
-    return value.size > 0;
-}
-
-static bool read_time(struct tr_text value, uint64_t *ms)
-{
-    struct tr_moment moment;
-    if (!tr_moment_parse(value, &moment) || moment.seconds < 0) {
-        return false;
-    }
-    *ms = (uint64_t)moment.seconds * 1000 + (uint64_t)moment.nanoseconds / 1000000;
-    return true;
-}
-
 /* The number of one of Flyte's phases, by its name or itself; -1: it is none. */
 static int find_phase(const ProtobufCEnumDescriptor *names, struct tr_text value)
 {
     uint64_t number;
-    bool is_number = read_number(value, &number);
+    bool is_number = tr_list_filter_number(value, false, &number);
     for (unsigned i = 0; i < names->n_values; i++) {
         bool is_named = tr_text_equal(tr_text_of(names->values[i].name), value);
         if (is_named || (is_number && number == (uint64_t)names->values[i].value)) {
@@ -137,49 +113,36 @@ static uint32_t read_phase(const struct tr_run_phases *phases, struct tr_text va
     return wanted < 0 ? 0 : bits == 0 ? NO_PHASE : bits;
 }
 
-/* Takes the next one of a list A;B;C. */
-static bool next_value(struct tr_text *rest, struct tr_text *value)
-{
-    if (rest->data == NULL) {
-        return false;
-    }
-    const char *end = memchr(rest->data, ';', rest->size);
-    size_t size = end == NULL ? rest->size : (size_t)(end - rest->data);
-    *value = (struct tr_text){.data = rest->data, .size = size};
-    rest->data = end == NULL ? NULL : end + 1;
-    rest->size = end == NULL ? 0 : rest->size - size - 1;
-    return true;
-}
-
-static bool add_phases(struct reading *reading, enum op op, struct tr_text values)
+static bool add_phases(struct reading *reading, enum tr_list_op op, struct tr_text values)
 {
     uint32_t bits = 0;
     struct tr_text value;
-    bool is_list = op == AMONG || op == NOT_AMONG;
-    if (!is_list && op != EQUAL && op != NOT_EQUAL) {
+    bool is_last = false;
+    if (!tr_list_op_has_list(op) && op != TR_LIST_EQUAL && op != TR_LIST_NOT_EQUAL) {
         return refuse(reading, "is a phase, which is chosen by eq, ne, value_in or value_not_in",
                       values);
     }
-    while (next_value(&values, &value)) {
+    while (tr_list_filter_next(&values, &is_last, &value)) {
         uint32_t one = read_phase(reading->table->phases, value);
         if (one == 0) {
             return refuse(reading, "is no phase", value);
         }
         bits |= one;
     }
-    bool is_not = op == NOT_EQUAL || op == NOT_AMONG;
+    bool is_not = op == TR_LIST_NOT_EQUAL || op == TR_LIST_NOT_AMONG;
     reading->phases &= is_not ? ~bits : bits;
     reading->has_phases = true;
     return true;
 }
 
-static bool add_state(struct reading *reading, enum op op, struct tr_text values)
+static bool add_state(struct reading *reading, enum tr_list_op op, struct tr_text values)
 {
     struct tr_run_list *list = reading->list;
     struct tr_text value;
-    bool is_not = op == NOT_EQUAL || op == NOT_AMONG;
+    bool is_not = op == TR_LIST_NOT_EQUAL || op == TR_LIST_NOT_AMONG;
     bool is_in[2] = {false, false};
-    while (next_value(&values, &value)) {
+    bool is_last = false;
+    while (tr_list_filter_next(&values, &is_last, &value)) {
         bool is_active = tr_text_equal(value, tr_text_of("0")) ||
                          tr_text_equal(value, tr_text_of("EXECUTION_ACTIVE"));
         bool is_archived = tr_text_equal(value, tr_text_of("1")) ||
@@ -201,26 +164,29 @@ static bool has_room(const struct reading *reading)
 }
 
 /* Of texts; what is chosen by its beginning or its parts is found among the others. */
-static bool add_text(struct reading *reading, const struct tr_run_field *field, size_t which,
-                     struct tr_text value)
+static bool add_text(struct reading *reading, const struct tr_run_field *field,
+                     const struct tr_list_filter *condition)
 {
     struct tr_arena *arena = &reading->job->arena;
+    struct tr_text value = condition->value;
     struct tr_text one;
-    struct tr_reader_filter filter = tr_filter_text(field->column, ops[which].filter, value);
-    if (ops[which].op == CONTAINS) {
+    bool is_last = false;
+    struct tr_reader_filter filter =
+        tr_filter_text(field->column, filter_ops[condition->op], value);
+    if (condition->op == TR_LIST_CONTAINS) {
         filter.text = tr_arena_print(arena, "**%.*s**", TRI_TEXT(value));
-    } else if (ops[which].op == AMONG) {
+    } else if (condition->op == TR_LIST_AMONG) {
         char *list = (char *)(uintptr_t)tr_arena_print(arena, "%.*s", TRI_TEXT(value)).data;
         for (size_t i = 0; list != NULL && i < value.size; i++) {
             list[i] = (char)(list[i] == ';' ? ',' : list[i]);
         }
         filter.text = (struct tr_text){.data = list, .size = list == NULL ? 0 : value.size};
     }
-    if (ops[which].op != NOT_AMONG) {
+    if (condition->op != TR_LIST_NOT_AMONG) {
         tr_run_list_add(reading->list, filter);
         return arena->error == 0 || !tr_desk_failed(reading->job, arena->error);
     }
-    while (next_value(&value, &one)) {
+    while (tr_list_filter_next(&value, &is_last, &one)) {
         if (!has_room(reading)) {
             return refuse(reading, "is too much to choose by", one);
         }
@@ -229,86 +195,61 @@ static bool add_text(struct reading *reading, const struct tr_run_field *field, 
     return true;
 }
 
-static bool add_number(struct reading *reading, const struct tr_run_field *field, size_t which,
-                       struct tr_text value)
+static bool add_number(struct reading *reading, const struct tr_run_field *field,
+                       const struct tr_list_filter *condition)
 {
     uint64_t number;
     bool is_time = field->kind == TR_RUN_FIELD_TIME;
-    bool is_one = is_time ? read_time(value, &number) : read_number(value, &number);
-    if (ops[which].op == CONTAINS || ops[which].op == AMONG || ops[which].op == NOT_AMONG) {
+    if (condition->op == TR_LIST_CONTAINS || tr_list_op_has_list(condition->op)) {
         return refuse(reading, "is compared by eq, ne, gt, gte, lt or lte alone",
                       tr_text_of(field->name));
     }
-    if (!is_one) {
+    if (!tr_list_filter_number(condition->value, is_time, &number)) {
         return refuse(reading,
                       is_time ? "is no time; write it as 2026-08-20T09:30:00Z" : "is no number",
-                      value);
+                      condition->value);
     }
-    tr_run_list_add(reading->list, tr_filter_number(field->column, ops[which].filter, number));
+    tr_run_list_add(reading->list,
+                    tr_filter_number(field->column, filter_ops[condition->op], number));
     return true;
 }
 
-static bool add_condition(struct reading *reading, size_t which, struct tr_text name,
-                          struct tr_text value)
+static bool add_condition(struct reading *reading, const struct tr_list_filter *condition)
 {
-    const struct tr_run_field *field = find_field(reading->table, name);
+    const struct tr_run_field *field = find_field(reading->table, condition->field);
     if (field == NULL) {
-        return refuse_field(reading, name, false);
+        return refuse_field(reading, condition->field, false);
     }
     if (!has_room(reading)) {
-        return refuse(reading, "is one condition too many (TR_RUNS_FILTERS_MAX)", name);
+        return refuse(reading, "is too much to choose by", condition->field);
+    }
+    if (condition->op == TR_LIST_NOT_LIKE) {
+        return refuse(reading, "is not chosen by not_like", condition->field);
     }
     switch (field->kind) {
     case TR_RUN_FIELD_PHASE:
-        return add_phases(reading, ops[which].op, value);
+        return add_phases(reading, condition->op, condition->value);
     case TR_RUN_FIELD_STATE:
-        return add_state(reading, ops[which].op, value);
+        return add_state(reading, condition->op, condition->value);
     case TR_RUN_FIELD_TEXT:
-        return add_text(reading, field, which, value);
+        return add_text(reading, field, condition);
     default:
-        return add_number(reading, field, which, value);
+        return add_number(reading, field, condition);
     }
 }
 
-/* One OP(FIELD,VALUE). */
-static bool read_condition(struct reading *reading, struct tr_text text)
-{
-    const char *open = memchr(text.data, '(', text.size);
-    const char *comma =
-        open == NULL ? NULL : memchr(open, ',', text.size - (size_t)(open - text.data));
-    if (comma == NULL || text.data[text.size - 1] != ')') {
-        return refuse(reading, "is no condition; write eq(FIELD,VALUE), several with + between",
-                      text);
-    }
-    struct tr_text word = {.data = text.data, .size = (size_t)(open - text.data)};
-    struct tr_text name = {.data = open + 1, .size = (size_t)(comma - open) - 1};
-    struct tr_text value = {.data = comma + 1, .size = text.size - (size_t)(comma - text.data) - 2};
-    for (size_t i = 0; i < TR_COUNT_OF(ops); i++) {
-        if (tr_text_equal(tr_text_of(ops[i].word), word)) {
-            return add_condition(reading, i, name, value);
-        }
-    }
-    return refuse(reading,
-                  "is no operator; there are contains, gt, gte, lt, lte, eq, ne, value_in and "
-                  "value_not_in",
-                  word);
-}
-
-/* Conditions end with `)`, which a + follows. */
 static bool read_conditions(struct reading *reading, struct tr_text text)
 {
-    while (text.size > 0) {
-        size_t size = 0;
-        while (size < text.size &&
-               !(text.data[size] == '+' && size > 0 && text.data[size - 1] == ')')) {
-            size++;
-        }
-        if (!read_condition(reading, (struct tr_text){.data = text.data, .size = size})) {
+    char problem[TR_LIST_FILTER_PROBLEM_BYTES];
+    struct tr_list_filters conditions;
+    if (tr_list_filters_read(text, &conditions, problem) != 0) {
+        tr_desk_fail(reading->job, TR_API_INVALID_ARGUMENT, "%s", problem);
+        return false;
+    }
+    for (size_t i = 0; i < conditions.count; i++) {
+        if (!add_condition(reading, &conditions.items[i])) {
             return false;
         }
-        size += size < text.size ? 1 : 0;
-        text.data += size;
-        text.size -= size;
     }
     return true;
 }
@@ -326,9 +267,11 @@ static bool read_token(struct reading *reading, const char *token)
     list->after_text =
         (struct tr_text){.data = token, .size = divider == NULL ? 0 : (size_t)(divider - token)};
     list->after_key_text = tr_text_of(divider == NULL ? "" : divider + 1);
-    bool is_one = divider != NULL &&
-                  (list->is_field_text || read_number(list->after_text, &list->after_number)) &&
-                  (list->is_key_text || read_number(list->after_key_text, &list->after_key));
+    bool is_one =
+        divider != NULL &&
+        (list->is_field_text ||
+         tr_list_filter_number(list->after_text, false, &list->after_number)) &&
+        (list->is_key_text || tr_list_filter_number(list->after_key_text, false, &list->after_key));
     if (!is_one) {
         return refuse(reading, "is no token of this list", tr_text_of(token));
     }

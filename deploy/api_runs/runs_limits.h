@@ -21,9 +21,6 @@
 #define TR_RUNS_PAGE_MAX 10000
 #define TR_RUNS_PAGE 100
 
-/* Conditions of one list. */
-#define TR_RUNS_FILTERS_MAX 12
-
 /* Bytes of values that are answered at once: flytekit takes out no more than 20 MB. */
 #define TR_RUNS_VALUES_BYTES_MAX (18U << 20)
 

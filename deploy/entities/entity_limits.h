@@ -24,9 +24,7 @@
 /* Bytes of the rows of one page: a client takes 20 MB in a message. */
 #define TR_LIST_BYTES_MAX (12U << 20)
 
-/* Bytes of filters and of a token, conditions in one list, and values in one condition. */
-#define TR_LIST_TEXT_BYTES_MAX 8192
-#define TR_LIST_FILTERS_MAX 12
+/* Values in one condition. */
 #define TR_LIST_VALUES_MAX 256
 
 /* Projects that are listed. */

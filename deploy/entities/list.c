@@ -60,12 +60,16 @@ uint32_t tri_list_limit(uint32_t asked)
 
 bool tri_list_read_filters(struct tri_job *job, const char *text, struct tr_list_filters *filters)
 {
-    char problem[TR_LIST_PROBLEM_BYTES];
+    char problem[TR_LIST_FILTER_PROBLEM_BYTES];
     int error = tr_list_filters_read(tr_text_of(text), filters, problem);
     if (error != 0) {
         tri_job_fail(job, TR_API_INVALID_ARGUMENT, "%s", problem);
+        return false;
     }
-    return error == 0;
+    for (size_t i = 0; i < filters->count; i++) {
+        filters->items[i].field = tr_list_match_field(filters->items[i].field);
+    }
+    return true;
 }
 
 bool tri_list_read_token(struct tri_job *job, const char *text, struct tr_list_token *token)
@@ -110,7 +114,7 @@ static bool find_field(struct tr_text name, enum field *field)
 static bool read_filters(struct listing *listing)
 {
     struct tri_job *job = listing->job;
-    char problem[TR_LIST_PROBLEM_BYTES];
+    char problem[TR_LIST_FILTER_PROBLEM_BYTES];
     if (!tri_list_read_filters(job, listing->request->filters, &listing->filters)) {
         return false;
     }
@@ -123,7 +127,7 @@ static bool read_filters(struct listing *listing)
                          TRI_SHOWN(filter->field));
             return false;
         }
-        if (tr_list_filter_check(filter, &fields[listing->filtered[i]].kind, problem) != 0) {
+        if (tr_list_match_check(filter, &fields[listing->filtered[i]].kind, problem) != 0) {
             tri_job_fail(job, TR_API_INVALID_ARGUMENT, "%s", problem);
             return false;
         }
@@ -158,7 +162,7 @@ static bool read_token(struct listing *listing)
     }
     bool is_number = fields[listing->order].kind.is_number;
     if (listing->token.is_behind && is_number &&
-        !tr_list_number(listing->token.value, false, &listing->token_number)) {
+        !tr_list_filter_number(listing->token.value, false, &listing->token_number)) {
         tri_job_fail(listing->job, TR_API_INVALID_ARGUMENT, "the token is of another order");
         return false;
     }
@@ -213,7 +217,7 @@ static bool is_meant(const struct listing *listing, const struct tr_entity *row)
 {
     for (size_t i = 0; i < listing->filters.count; i++) {
         struct tr_list_value value = value_of(row, listing->filtered[i]);
-        if (!tr_list_filter_holds(&listing->filters.items[i], &value)) {
+        if (!tr_list_match_holds(&listing->filters.items[i], &value)) {
             return false;
         }
     }

@@ -6,7 +6,7 @@
 
 #include <flyteidl/admin_common.pb-c.h>
 
-#include "deploy/entities/list_filter.h"
+#include "deploy/entities/list_match.h"
 #include "deploy/entities/registrar_inside.h"
 
 /* What is asked for; texts as they came, NULL as if empty. */

@@ -108,7 +108,7 @@ static bool is_meant(const struct naming *naming, const struct tr_entity_name *r
         } else if (tr_text_equal(filter->field, tr_text_of("description"))) {
             value.text = row->description;
         }
-        if (!tr_list_filter_holds(filter, &value)) {
+        if (!tr_list_match_holds(filter, &value)) {
             return false;
         }
     }
@@ -159,7 +159,7 @@ static int walk(struct naming *naming)
 
 static bool check_filters(struct naming *naming)
 {
-    char problem[TR_LIST_PROBLEM_BYTES];
+    char problem[TR_LIST_FILTER_PROBLEM_BYTES];
     for (size_t i = 0; i < naming->filters.count; i++) {
         const struct tr_list_filter *filter = &naming->filters.items[i];
         bool is_state = tr_text_equal(filter->field, tr_text_of("state"));
@@ -171,7 +171,7 @@ static bool check_filters(struct naming *naming)
                          TRI_SHOWN(filter->field));
             return false;
         }
-        if (tr_list_filter_check(filter, &kind, problem) != 0) {
+        if (tr_list_match_check(filter, &kind, problem) != 0) {
             tri_job_fail(naming->job, TR_API_INVALID_ARGUMENT, "%s", problem);
             return false;
         }

@@ -191,7 +191,7 @@ static size_t find_field(struct tr_text name)
 
 static bool check_filters(struct tri_job *job, const struct tr_list_filters *filters)
 {
-    char problem[TR_LIST_PROBLEM_BYTES];
+    char problem[TR_LIST_FILTER_PROBLEM_BYTES];
     for (size_t i = 0; i < filters->count; i++) {
         size_t field = find_field(filters->items[i].field);
         if (field == TR_COUNT_OF(fields)) {
@@ -202,7 +202,7 @@ static bool check_filters(struct tri_job *job, const struct tr_list_filters *fil
             return false;
         }
         struct tr_list_value kind = {.is_number = fields[field].is_number};
-        if (tr_list_filter_check(&filters->items[i], &kind, problem) != 0) {
+        if (tr_list_match_check(&filters->items[i], &kind, problem) != 0) {
             tri_job_fail(job, TR_API_INVALID_ARGUMENT, "%s", problem);
             return false;
         }
@@ -218,7 +218,7 @@ static bool is_meant(const project *one, const struct tr_list_filters *filters)
         size_t field = find_field(filters->items[i].field);
         struct tr_list_value value = value_of(one, field);
         asks_state = asks_state || fields[field].is_number;
-        if (!tr_list_filter_holds(&filters->items[i], &value)) {
+        if (!tr_list_match_holds(&filters->items[i], &value)) {
             return false;
         }
     }

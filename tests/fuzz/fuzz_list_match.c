@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "deploy/entities/list_filter.h"
+#include "deploy/entities/list_match.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_part(struct tr_text part, struct tr_text whole)
@@ -21,15 +21,15 @@ static void try_filters(struct tr_text text)
         {.is_number = true, .is_time = true, .number = 1767268800000},
     };
     struct tr_list_filters filters;
-    char problem[TR_LIST_PROBLEM_BYTES] = "";
+    char problem[TR_LIST_FILTER_PROBLEM_BYTES] = "";
     int error = tr_list_filters_read(text, &filters, problem);
     TR_ASSERT((error == 0) == (problem[0] == '\0'));
     for (size_t i = 0; error == 0 && i < filters.count; i++) {
         check_part(filters.items[i].field, text);
         check_part(filters.items[i].value, text);
         for (size_t j = 0; j < TR_COUNT_OF(values); j++) {
-            if (tr_list_filter_check(&filters.items[i], &values[j], problem) == 0) {
-                (void)tr_list_filter_holds(&filters.items[i], &values[j]);
+            if (tr_list_match_check(&filters.items[i], &values[j], problem) == 0) {
+                (void)tr_list_match_holds(&filters.items[i], &values[j]);
             }
         }
     }
@@ -37,15 +37,15 @@ static void try_filters(struct tr_text text)
 
 static void try_token(struct tr_text text)
 {
-    char room[TR_LIST_TEXT_BYTES_MAX];
+    char room[TR_LIST_FILTERS_BYTES_MAX];
     struct tr_list_token token;
     struct tr_buffer printed;
-    if (text.size > TR_LIST_TEXT_BYTES_MAX || tr_list_token_read(text, room, &token) != 0 ||
+    if (text.size > TR_LIST_FILTERS_BYTES_MAX || tr_list_token_read(text, room, &token) != 0 ||
         !token.is_behind) {
         return;
     }
     struct tr_list_token again;
-    char other[TR_LIST_TEXT_BYTES_MAX];
+    char other[TR_LIST_FILTERS_BYTES_MAX];
     tr_buffer_init(&printed, 0);
     tr_list_token_print(&token, &printed);
     int error = tr_list_token_read(tr_buffer_text(&printed), other, &again);

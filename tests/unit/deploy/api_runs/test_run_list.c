@@ -134,13 +134,14 @@ static void test_phases(void **state)
 static void test_what_is_refused(void **state)
 {
     (void)state;
-    expect_refused("name", "", NULL,
-                   "'name' is no condition; write eq(FIELD,VALUE), several with + between");
+    expect_refused("name", "", NULL, "the filter 'name' is not written as eq(FIELD,VALUE)");
     expect_refused("eq(name,a", "", NULL,
-                   "'eq(name,a' is no condition; write eq(FIELD,VALUE), several with + between");
-    expect_refused("is(name,a)", "", NULL,
-                   "'is' is no operator; there are contains, gt, gte, lt, lte, eq, ne, value_in "
-                   "and value_not_in");
+                   "the filter 'eq(name,a' is not written as eq(FIELD,VALUE)");
+    expect_refused(
+        "is(name,a)", "", NULL,
+        "the filter 'is(name,a)' has no comparison that there is: contains, not_like, gt, "
+        "gte, lt, lte, eq, ne, value_in, value_not_in");
+    expect_refused("not_like(name,a)", "", NULL, "'name' is not chosen by not_like");
     expect_refused("eq(age,1)", "", NULL,
                    "'age' is no field to choose by; there are created_at, name, phase, attempts, "
                    "state");
@@ -158,7 +159,7 @@ static void test_what_is_refused(void **state)
                    "'1' is a phase, which is chosen by eq, ne, value_in or value_not_in");
     expect_refused("eq(name,1)+eq(name,2)+eq(name,3)+eq(name,4)+eq(name,5)+eq(name,6)+eq(name,7)+"
                    "eq(name,8)+eq(name,9)+eq(name,10)+eq(name,11)+eq(name,12)+eq(name,13)",
-                   "", NULL, "'name' is one condition too many (TR_RUNS_FILTERS_MAX)");
+                   "", NULL, "the filter 'eq(name,13)' is one too many (TR_LIST_FILTERS_MAX)");
     expect_refused("", "5", NULL, "'5' is no token of this list");
     expect_refused("", "x~5", NULL, "'x~5' is no token of this list");
     expect_refused("", "5~x", NULL, "'5~x' is no token of this list");
