@@ -468,7 +468,9 @@ int tr_desk_new(struct tr_live *live, struct tr_desk **out)
         struct reader *reader = &desk->readers[i];
         reader->desk = desk;
         error = tr_graphs_kept_new(&reader->graphs);
-        error = error != 0 ? error : tr_startables_new(&reader->startables);
+        if (error == 0) {
+            error = tr_startables_new(&reader->startables);
+        }
     }
     if (error != 0) {
         tr_desk_free(desk);

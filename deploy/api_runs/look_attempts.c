@@ -192,8 +192,12 @@ static int add_elements(struct tr_look *look, struct tr_text path,
     struct elements elements = {.job = job};
     int error = read_progress(look, path, &progress);
     elements.count = progress.total < TR_RUNS_ELEMENTS_MAX ? progress.total : TR_RUNS_ELEMENTS_MAX;
-    error = error != 0 ? error : make_elements(job, &elements);
-    error = error != 0 ? error : read_elements(look, path, &elements);
+    if (error == 0) {
+        error = make_elements(job, &elements);
+    }
+    if (error == 0) {
+        error = read_elements(look, path, &elements);
+    }
     if (error == 0) {
         closure->metadata->n_external_resources = elements.count;
         closure->metadata->external_resources = elements.items;

@@ -131,7 +131,9 @@ bool tr_look_node_find(struct tr_look *look, const char *word, struct tr_look_no
     };
     struct tr_reader_query query = {
         .record = &tr_node_status_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
-    error = error != 0 ? error : tr_reader_rows(job->reader, &query, take_row, &finding);
+    if (error == 0) {
+        error = tr_reader_rows(job->reader, &query, take_row, &finding);
+    }
     if (tr_desk_failed(job, error)) {
         return false;
     }
@@ -338,8 +340,9 @@ static int take_listed(void *self, const void *value)
         listing->has_more = true;
         return TR_CLOSED; /* the page is full */
     }
-    error =
-        error != 0 ? error : tr_schemas_row_keep(&job->arena, &tr_node_status_schema, &node.row);
+    if (error == 0) {
+        error = tr_schemas_row_keep(&job->arena, &tr_node_status_schema, &node.row);
+    }
     node.path = node.row.path;
     listing->last = place_of(&listing->list, &node.row);
     return error == 0 && !add_view(listing, tr_look_node_view(listing->look, &node)) ? TR_MEMORY

@@ -217,8 +217,12 @@ static void carry_out(struct tr_desk_job *job, struct tr_live *live)
     } else {
         make_name(live, start);
     }
-    error = error != 0 ? error : keep_graph(live, start);
-    error = error != 0 ? error : ask(job, live);
+    if (error == 0) {
+        error = keep_graph(live, start);
+    }
+    if (error == 0) {
+        error = ask(job, live);
+    }
     if (error != 0) {
         fail(job, live, error, words);
     }

@@ -335,7 +335,9 @@ static bool find_name(struct tri_job *job, Flyteidl__Core__ResourceType type, co
     const char *words = job->registrar->view.words;
     if (error == 0) {
         error = tr_reader_count(reader, &query, &count);
-        error = error != 0 ? error : look_up(job, reader, row);
+        if (error == 0) {
+            error = look_up(job, reader, row);
+        }
         words = tr_reader_explain(reader);
     }
     if (error != 0) {

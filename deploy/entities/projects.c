@@ -151,8 +151,12 @@ static bool collect(struct collecting *collecting)
     const char *words = job->registrar->view.words;
     if (error == 0) {
         error = tr_reader_rows(reader, &registered, take_registered, collecting);
-        error = error != 0 ? error : collect_used(collecting, reader);
-        error = error != 0 ? error : add(collecting, project_new(job, tr_text_of("default")));
+        if (error == 0) {
+            error = collect_used(collecting, reader);
+        }
+        if (error == 0) {
+            error = add(collecting, project_new(job, tr_text_of("default")));
+        }
         words = error == TR_LIMIT ? "there are more projects than TR_PROJECTS_MAX"
                                   : tr_reader_explain(reader);
     }

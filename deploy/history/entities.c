@@ -52,7 +52,9 @@ int tr_entities_find(struct tr_reader *reader, struct tr_arena *arena, struct tr
         return error;
     }
     error = find_row(reader, arena, &task);
-    error = error != 0 ? error : tr_flyte_single_make(arena, &task, entity);
+    if (error == 0) {
+        error = tr_flyte_single_make(arena, &task, entity);
+    }
     return error == TR_INVALID ? TR_STORE_DAMAGED : error;
 }
 
