@@ -126,7 +126,14 @@ int tr_history_execution(struct tr_context *context, struct tr_execution *row, u
     };
     struct times times = {&row->created_ms, &row->started_ms, &row->ended_ms};
     int error = change_phase(context, &change, times, row->phase == TR_EXECUTION_RUNNING, changes);
-    return error != 0 ? error : write_row(context, &tr_execution_schema, row, from);
+    return error != 0 ? error : tr_record(context, &tr_execution_schema, row);
+}
+
+int tr_history_launched(struct tr_context *context, struct tr_execution *row)
+{
+    row->phase = TR_EXECUTION_QUEUED;
+    row->created_ms = tr_now_ms(context);
+    return tr_record_first(context, &tr_execution_schema, row);
 }
 
 int tr_history_labels(struct tr_context *context, const struct tr_execution *row)

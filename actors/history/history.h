@@ -30,7 +30,13 @@ TR_MUST_USE int tr_history_node(struct tr_context *context, struct tr_node_statu
 TR_MUST_USE int tr_history_attempt(struct tr_context *context, struct tr_attempt *row, uint8_t from,
                                    struct tr_text cause, uint64_t *changes);
 
-/* Writes a row for each label of an execution; once, with its first row. */
+/*
+ * Writes the first row of an execution that is being launched, before its root has a phase: with
+ * it a start finds the graph that the root asks for, however early the engine before was killed.
+ */
+TR_MUST_USE int tr_history_launched(struct tr_context *context, struct tr_execution *row);
+
+/* Writes a row for each label of an execution; once, with its first phase. */
 TR_MUST_USE int tr_history_labels(struct tr_context *context, const struct tr_execution *row);
 
 /*

@@ -350,6 +350,29 @@ static int tell_start(struct launch *launch)
     return error;
 }
 
+static int record_launched(struct launch *launch)
+{
+    const struct tr_launch *request = &launch->request;
+    const struct tr_graph *graph = launch->graph;
+    bool has_plan = request->plan != TR_GRAPH_NONE;
+    struct tr_execution row = {
+        .execution = launch->answer.execution.key.group,
+        .project = graph->project,
+        .domain = graph->domain,
+        .name = request->name,
+        .workflow = graph->workflows[request->workflow].name,
+        .plan = has_plan ? graph->plans[request->plan].name : tr_text_of(""),
+        .graph = request->graph,
+        .parent = request->parent,
+        .cause = request->cause,
+        .recovery = request->recovery,
+        .failed_element = TR_ELEMENT_NONE,
+        .labels = tr_buffer_text(&launch->labels),
+        .request = request->request,
+    };
+    return tr_history_launched(launch->context, &row);
+}
+
 /* Puts the name into the index, or what is known of it now. */
 static int keep_name(struct launch *launch)
 {
@@ -399,6 +422,9 @@ static int begin(struct launch *launch)
     }
     if (error == 0) {
         error = tell_start(launch);
+    }
+    if (error == 0) {
+        error = record_launched(launch);
     }
     if (error == 0) {
         error = keep_name(launch);

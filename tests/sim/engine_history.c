@@ -331,13 +331,17 @@ static void set_graph(struct sim_observation_of *entry, struct tr_bytes hash)
     }
 }
 
-/* A pause changes no phase, and neither does its end. */
+/*
+ * A pause changes no phase, and neither does its end. The launcher and the root write one after the
+ * other that an execution is queued.
+ */
 static void check_change(const struct tr_execution *row, uint8_t phase, bool was_paused)
 {
     bool is_pause = row->is_paused != was_paused && row->phase == TR_EXECUTION_RUNNING &&
                     phase == TR_EXECUTION_RUNNING;
     sim_engine_seen.pauses += is_pause && row->is_paused ? 1 : 0;
-    if (!is_pause && !tr_phase_may_follow(TR_SUBJECT_EXECUTION, phase, row->phase)) {
+    bool is_begin = row->phase == TR_EXECUTION_QUEUED && phase == TR_EXECUTION_QUEUED;
+    if (!is_pause && !is_begin && !tr_phase_may_follow(TR_SUBJECT_EXECUTION, phase, row->phase)) {
         sim_fail("history: execution %.*s is %s after it was %s", (int)row->name.size,
                  row->name.data, tr_execution_phase_word(row->phase),
                  tr_execution_phase_word(phase));
