@@ -444,6 +444,9 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     if (error == 0) {
         error = tr_signals_open(&live->signals);
     }
+    if (error == 0) {
+        error = tr_live_calls_new(&live->calls);
+    }
     live->engine = tr_alloc_zero(1, sizeof *live->engine);
     if (error != 0 || live->engine == NULL) {
         return error != 0 ? error : TR_MEMORY;
@@ -477,10 +480,7 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     tr_arena_init(&live->tables);
     tr_dormant_init(&live->dormant);
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
-    int error = tr_live_calls_new(&live->calls);
-    if (error == 0) {
-        error = open_all(live, options, explain);
-    }
+    int error = open_all(live, options, explain);
     if (error != 0) {
         if (explain[0] == '\0') {
             snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine cannot start: %s",

@@ -80,8 +80,8 @@ static void change(void)
 }
 
 /*
- * What goes to pipes, sockets and threads is no change of a disk. Asked by a plain system call: TSan
- * keeps books of descriptors, and does not see how ZeroMQ hands its own from thread to thread.
+ * What goes to pipes, sockets and threads is no change of a disk. Asked by a plain system call:
+ * TSan keeps books of descriptors, and does not see how ZeroMQ hands its own from thread to thread.
  */
 static void change_file(int file)
 {
