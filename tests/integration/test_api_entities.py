@@ -441,6 +441,33 @@ workflow("user.main", {"a": INTEGER}, [
         self.assertIn("applied.double:v1", stdout)
 
 
+RUNS = """
+from flytekit import map_task, task, workflow
+
+
+@task
+def to_list(size: int) -> list[int]:
+    return list(range(size))
+
+
+@task
+def square(number: int) -> int:
+    return number * number
+
+
+@task
+def total(values: list[int]) -> int:
+    if not values:
+        raise ValueError("nothing is to be added")
+    return sum(values)
+
+
+@workflow
+def map_reduce(size: int = 10) -> int:
+    return total(values=map_task(square)(number=to_list(size=size)))
+"""
+
+
 @unittest.skipUnless(os.environ.get("TROUPE_TEST_LONG"), "installs flytekit")
 class KitTest(EntitiesTest, PackageTest):
     """The unmodified flytekit."""
@@ -511,6 +538,22 @@ workflow("user.main", {"a": INTEGER}, [
         done = self.document("run", "flows.tgz", "user.main", "-i", "a=2", "--project",
                              "flytesnacks")
         self.assertEqual(done["outputs"], {"o0": 4, "o1": 48})
+
+    def test_flytekit_runs_and_waits(self):
+        """As the page has it: one command registers, begins, and stays until the end."""
+        address, = self.serve()
+        self.write("config.yaml", f"admin:\n  endpoint: dns:///{address}\n  insecure: true\n")
+        (self.folder / "project/flows").mkdir(parents=True)
+        self.write("project/flows/__init__.py", "")
+        self.write("project/flows/graphs.py", RUNS)
+        words = ("run", "--remote", "--wait", "--poll-interval", "1", "-p", "flytesnacks", "-d",
+                 "development", "flows/graphs.py", "map_reduce", "--size")
+        self.assertIn("has succeeded", self.pyflyte(*words, "5"))
+        done = self.document("get", "@last")
+        self.assertEqual((done["phase"], done["inputs"]["size"], done["outputs"]["o0"]),
+                         ("succeeded", 5, 30))
+        self.assertIn("nothing is to be added", self.pyflyte(*words, "0", status=255))
+        self.assertEqual(self.document("get", "@last")["phase"], "failed")
 
 
 if __name__ == "__main__":
