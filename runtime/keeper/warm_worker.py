@@ -28,6 +28,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 import traceback
 import warnings
 
@@ -40,6 +41,10 @@ HARMLESS = {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"}
 BLAS_THREADS = ["openblas_get_num_threads", "openblas_get_num_threads64_",
                 "scipy_openblas_get_num_threads", "scipy_openblas_get_num_threads64_"]
 
+
+# How often, and in which distances, it is looked whether threads are there.
+THREAD_LOOKS = 100
+THREAD_LOOK_S = 0.01
 
 # Of the system call clone: its number and where its arguments begin to differ, by machine.
 CLONES = {"x86_64": (56, lambda tid: (tid, 0)), "aarch64": (220, lambda tid: (0, tid))}
@@ -119,7 +124,7 @@ class Worker:
     def obstacle(self, program):
         if self.entries[program] is None:
             return f"flytekit, which has {program}, cannot be imported"
-        if threading.active_count() > 1 or count_threads() > 1 + blas_threads():
+        if has_threads():
             return "the imported modules have started threads"
         harmless = {file for loop in self.loops for file in loop_files(loop)} | self.own
         for file in os.listdir("/proc/self/fd"):
@@ -269,6 +274,15 @@ def count_threads():
         with open(f"/proc/self/task/{task}/comm") as name:
             count += name.read() != "jemalloc_bg_thd\n"
     return count
+
+
+def has_threads():
+    """Beside those that are known. One that has ended is still seen for a moment."""
+    for _ in range(THREAD_LOOKS):
+        if threading.active_count() == 1 and count_threads() <= 1 + blas_threads():
+            return False
+        time.sleep(THREAD_LOOK_S)
+    return True
 
 
 def blas_threads():

@@ -337,6 +337,12 @@ class WhenNotTest(WarmTest):
                 self.assertIn(words, self.complaints())
                 self.assertEqual(self.complaints().count("without a warm worker"), 1)
 
+    def test_a_thread_that_ends_forbids_nothing(self):
+        self.module("give(is_warm())", before="threading.Thread(target=time.sleep, "
+                                              "args=(0.3,)).start()\n")
+        self.flow(3)
+        self.assertEqual(self.output(), [True] * 3)
+
     def test_processes_that_never_get_ready(self):
         self.module("give(is_warm())", before="if 'TROUPE_NODE' not in os.environ:\n"
                                               "    os.setsid = None\n")
