@@ -349,7 +349,8 @@ void tr_desk_take(struct tr_api_call *call, const void *request,
     pthread_mutex_lock(&desk->mutex);
     desk->api = tr_api_call_api(call);
     bool has_room = desk->count < TR_DESK_CALLS_MAX;
-    bool is_taken = has_room && begin(desk);
+    bool is_leaving = desk->is_stopping;
+    bool is_taken = has_room && !is_leaving && begin(desk);
     if (is_taken) {
         desk->count++;
         add(&desk->waiting, job);
@@ -359,8 +360,9 @@ void tr_desk_take(struct tr_api_call *call, const void *request,
     if (!is_taken) {
         job_free(job);
         tr_api_fail(call, has_room ? TR_API_UNAVAILABLE : TR_API_RESOURCE_EXHAUSTED, "%s",
-                    has_room ? "no thread can be begun"
-                             : "too many calls wait (TR_DESK_CALLS_MAX); try again later");
+                    !has_room    ? "too many calls wait (TR_DESK_CALLS_MAX); try again later"
+                    : is_leaving ? "the engine is leaving"
+                                 : "no thread can be begun");
     }
 }
 
@@ -490,9 +492,13 @@ void tr_desk_stop(struct tr_desk *desk)
     pthread_cond_broadcast(&desk->changed);
     pthread_mutex_unlock(&desk->mutex);
     for (size_t i = 0; i < TR_DESK_READERS; i++) {
-        if (desk->readers[i].is_running) {
-            pthread_join(desk->readers[i].thread, NULL);
+        struct reader *reader = &desk->readers[i];
+        if (reader->is_running) {
+            pthread_join(reader->thread, NULL);
         }
+        /* Before the store's end: the last one that closes it tidies its log up. */
+        tr_reader_close(reader->reader);
+        reader->reader = NULL;
     }
 }
 

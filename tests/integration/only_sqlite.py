@@ -5,6 +5,8 @@ what there is.
 """
 
 ROWS = {
+    "test_api_executions.ExecutionsTest.test_an_engine_that_leaves_tidies_its_store_up":
+        "which files SQLite leaves",
     "test_authoring.InitTest.test_an_installation_has_them": "an installed program is run",
     "test_authoring.InitTest.test_mistakes_are_named": "a copy of the program is run",
     "test_backup": "a backup is of SQLite's file; a database is backed up by its own means",

@@ -390,6 +390,13 @@ class ExecutionsTest(ServedTest, PackageTest):
             self.assertTrue(outcome[1].startswith(words), (method, fields, outcome))
         self.assertEqual([each["execution"] for each in self.document("list")], ["done"])
 
+    def test_an_engine_that_leaves_tidies_its_store_up(self):
+        self.assertEqual(self.curl(self.address, "/api/v1/executions/default/development")[0], 200)
+        self.assertTrue((self.store / "troupe.db-wal").exists())
+        self.stop()
+        self.assertEqual([file.name for file in self.store.glob("troupe.db*")], ["troupe.db"])
+        self.serve()
+
     def test_rest_says_the_same(self):
         self.ask("run", plan="flows.main", inputs={"x": 1}, name="all")
         execution = dict(WHERE, name="all")
