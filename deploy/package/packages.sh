@@ -28,6 +28,7 @@ packages_to_build=(
     "zlib1g-dev|messages that clients have compressed"
     "libsqlite3-dev|the embedded store"
     "libpq-dev|the store in PostgreSQL"
+    "libzstd-dev|compresses the log of that store"
     "libglib2.0-dev|knows the clocks of time zones"
     "tzdata|the time zones themselves"
 )

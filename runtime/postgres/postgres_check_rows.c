@@ -11,6 +11,7 @@
 #include "runtime/commits/commit_entry.h"
 #include "runtime/memory.h"
 #include "runtime/postgres/postgres_check.h"
+#include "runtime/postgres/postgres_compress.h"
 
 /* Rows between two words of progress. */
 #define ROWS_EACH 1000
@@ -138,7 +139,7 @@ static void visit_entry(struct tri_postgres_check *check, const void *self, cons
     char place[64];
     (void)self;
     int error =
-        tri_commit_entry_restore(bytes_at(check->store->library, rows, row, 1), &head, &entry);
+        tri_postgres_restore_entry(bytes_at(check->store->library, rows, row, 1), &head, &entry);
     tr_free(entry);
     if (error != 0 || head.sequence != sequence) {
         (void)snprintf(place, sizeof place, "commit_entries (host %llu, sequence %llu)",

@@ -26,9 +26,10 @@
 
 /*
  * The version of the tables; a program reads this and all earlier versions, and brings them to this
- * one where it writes. The first with a commit log and the first with several hosts are named.
+ * one where it writes. The first with a commit log and the first with several hosts are named; in
+ * that of today entries of the log are compressed.
  */
-#define TRI_POSTGRES_FORMAT 3
+#define TRI_POSTGRES_FORMAT 4
 #define TRI_POSTGRES_FORMAT_LOG 2
 #define TRI_POSTGRES_FORMAT_HOSTS 3
 

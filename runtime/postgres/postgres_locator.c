@@ -12,6 +12,7 @@
 
 #include "runtime/journal/locator.h"
 #include "runtime/postgres/postgres.h"
+#include "runtime/postgres/postgres_compress.h"
 
 static const char *const schemes[] = {"postgresql://", "postgres://"};
 
@@ -109,6 +110,13 @@ int tri_postgres_check_locator(const char *locator, char *explain)
         (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
                        "PostgreSQL's library libpq.so.5 is not there, or older than version 14: "
                        "install the package libpq5");
+        return TR_STORE_FAILED;
+    }
+    if (!tri_postgres_can_compress()) {
+        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
+                       "the library " TRI_POSTGRES_ZSTD
+                       ", by which a store in PostgreSQL compresses "
+                       "its log, is not there: install the package libzstd1");
         return TR_STORE_FAILED;
     }
     if (rest == NULL || !has_plain_parts(rest)) {

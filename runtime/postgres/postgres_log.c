@@ -25,6 +25,7 @@
 #include "runtime/journal/store_folder.h"
 #include "runtime/memory.h"
 #include "runtime/postgres/postgres.h"
+#include "runtime/postgres/postgres_compress.h"
 #include "runtime/postgres/postgres_internal.h"
 
 /* Entries that a start reads at once; each has at most some megabytes. */
@@ -55,6 +56,7 @@ struct postgres_log {
     uint64_t incarnation;
     uint64_t sequence; /* of the last entry that is in */
     bool is_in_doubt;  /* the next one may be, too */
+    struct tri_postgres_compressor compressor;
     struct tri_store_ask ask;
 };
 
@@ -180,10 +182,16 @@ static int append(struct tri_commit_log *log, struct tr_bytes entry,
                   const struct tri_commit_entry_head *head)
 {
     struct postgres_log *self = of(log);
+    struct tr_bytes compressed = {.size = 0};
     bool is_in = false;
-    int error = resume(self, &is_in);
+    int error = tri_postgres_compress(&self->compressor, tri_commit_entry_trimmed(entry, head),
+                                      &compressed);
+    if (error != 0) {
+        return tri_postgres_report(self->session, error, "%s", tr_error_text(error));
+    }
+    error = resume(self, &is_in);
     if (error == 0 && !is_in) {
-        error = insert(self, tri_commit_entry_trimmed(entry, head), head->sequence, &is_in);
+        error = insert(self, compressed, head->sequence, &is_in);
     }
     if (error == 0 && !is_in) {
         error = settle(self, &is_in); /* for the words */
@@ -224,7 +232,7 @@ static int show_entry(struct postgres_log *self, struct tr_bytes stored, uint64_
 {
     struct tri_commit_entry_head head = {0};
     uint8_t *bytes = NULL;
-    int error = tri_commit_entry_restore(stored, &head, &bytes);
+    int error = tri_postgres_restore_entry(stored, &head, &bytes);
     if (error == TR_MEMORY) {
         return tri_postgres_report(self->session, error, "%s", tr_error_text(error));
     }
@@ -308,6 +316,7 @@ static void close_log(struct tri_commit_log *log, bool is_applied)
     if (self->owns_session) {
         tri_store_close(&self->session->store);
     }
+    tri_postgres_compressor_fini(&self->compressor);
     tri_store_ask_close(&self->ask);
     tr_free(self);
 }

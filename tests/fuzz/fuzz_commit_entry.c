@@ -13,8 +13,11 @@
 #include "runtime/commits/commit_entry.h"
 #include "runtime/journal/checksum.h"
 #include "runtime/memory.h"
+#include "runtime/postgres/postgres_compress.h"
 
 #define MAGIC 0x31474c54U
+
+static const uint8_t frame_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
 
 /* The size of the operations is that of the input; with the checksum that belongs to them. */
 static void make_right(uint8_t *entry, size_t size)
@@ -67,6 +70,34 @@ static void check_trimmed(struct tr_bytes trimmed)
     tr_free(whole);
 }
 
+/* Those bytes as a frame of zstd, and in one: a frame leads to the entry in it, or to nothing. */
+static void check_compressed(struct tr_bytes bytes)
+{
+    struct tri_postgres_compressor compressor = {0};
+    struct tri_commit_entry_head head = {0};
+    struct tr_bytes compressed = {0};
+    uint8_t *whole = NULL;
+    uint8_t *same = NULL;
+    TR_ASSERT(tri_postgres_can_compress());
+    TR_ASSERT(tri_postgres_compress(&compressor, bytes, &compressed) == 0);
+    bool is_entry = tri_commit_entry_restore(bytes, &head, &same) == 0;
+    TR_ASSERT((tri_postgres_restore_entry(compressed, &head, &whole) == 0) == is_entry);
+    tr_free(whole);
+    tr_free(same);
+    tri_postgres_compressor_fini(&compressor);
+    whole = NULL;
+    if (bytes.size >= sizeof frame_magic) {
+        uint8_t *frame = malloc(bytes.size);
+        TR_ASSERT(frame != NULL);
+        memcpy(frame, bytes.data, bytes.size);
+        memcpy(frame, frame_magic, sizeof frame_magic);
+        (void)!tri_postgres_restore_entry((struct tr_bytes){.data = frame, .size = bytes.size},
+                                          &head, &whole);
+        tr_free(whole);
+        free(frame);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0) {
@@ -82,6 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     check((struct tr_bytes){.data = entry, .size = padded});
     check_trimmed((struct tr_bytes){.data = entry, .size = used});
+    check_compressed((struct tr_bytes){.data = entry, .size = used});
     free(entry);
     return 0;
 }

@@ -15,7 +15,8 @@ tasks: {show: {inputs: {f: file}, run: [cat, "{{.inputs.f}}"]}}
 workflows: {main: {inputs: {f: file}, nodes: {show: {task: show, with: {f: $f}}}}}
 """
 
-CURL, PQ, ARCHIVE = OTHERS = ("libcurl.so.4", "libpq.so.5", "libarchive.so.13")
+CURL, PQ, ZSTD, ARCHIVE = OTHERS = (
+    "libcurl.so.4", "libpq.so.5", "libzstd.so.1", "libarchive.so.13")
 NGHTTP2, MICROHTTPD, SSL = HTTP = ("libnghttp2.so.14", "libmicrohttpd.so.12", "libssl.so.3")
 LIBRARIES = OTHERS + HTTP
 
@@ -50,6 +51,12 @@ class LibrariesTest(ProgramTest):
         self.hide(PQ)
         self.assertIn("PostgreSQL's library libpq.so.5 is not there, or older than version 14: "
                       "install the package libpq5",
+                      self.troupe("list", "--store", "postgresql://nowhere/x", status=4)[1])
+
+    def test_without_libzstd(self):
+        self.hide(ZSTD)
+        self.assertIn("the library libzstd.so.1, by which a store in PostgreSQL compresses its "
+                      "log, is not there: install the package libzstd1",
                       self.troupe("list", "--store", "postgresql://nowhere/x", status=4)[1])
 
     def test_without_libarchive(self):
