@@ -394,8 +394,9 @@ class RegistrationTest(EntitiesTest):
         self.assertEqual(self.put(url, other), (409, "something else was uploaded there already; "
                                                 "ask for a new URL"))
         self.assertEqual(Path(native).read_bytes(), content)
-        self.assertEqual([name for name in os.listdir(self.store / "uploads")
-                          if name.startswith(".")], [])
+        # What was refused goes behind its answer.
+        wait_until(lambda: not [name for name in os.listdir(self.store / "uploads")
+                                if name.startswith(".")], "nothing is left of refused uploads")
         self.stop()
         # The key is the store's, and outlives the engine.
         address, = self.serve("--http", address.rpartition(":")[2])
