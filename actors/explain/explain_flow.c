@@ -96,10 +96,10 @@ static const struct tr_workflow *workflow_of(const struct tr_workflow_state *sta
     return state->workflow < graph->workflow_count ? &graph->workflows[state->workflow] : NULL;
 }
 
-/* A max_parallelism of 0 is no bound. */
 static bool is_full(const struct tr_workflow_state *state, const struct tr_workflow *workflow)
 {
-    return workflow->max_parallelism != 0 && state->running >= workflow->max_parallelism;
+    uint32_t width = tri_workflow_width(state, workflow);
+    return width != 0 && state->running >= width;
 }
 
 int tr_explain_workflow(const struct tr_workflow_state *state, const struct tr_graph *graph,
@@ -126,7 +126,7 @@ int tr_explain_workflow(const struct tr_workflow_state *state, const struct tr_g
             tr_buffer_add_string(text, "; it is paused, and no other begins");
         } else if (state->ready_first != 0 && is_full(state, workflow)) {
             tr_buffer_print(text, "; others wait, since max_parallelism lets %u run at once",
-                            workflow->max_parallelism);
+                            tri_workflow_width(state, workflow));
         }
         break;
     case TRI_STAGE_DRAIN:
@@ -274,7 +274,7 @@ static int explain_node(struct look *look, const struct tr_node *node, const str
         tr_buffer_add_string(text, "its results in an earlier execution are being looked up");
     } else if (is_full(state, look->workflow)) {
         tr_buffer_print(text, "it waits for its turn: max_parallelism lets %u nodes run at once",
-                        look->workflow->max_parallelism);
+                        tri_workflow_width(state, look->workflow));
     } else {
         tr_buffer_add_string(text, "it is about to begin");
     }

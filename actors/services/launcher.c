@@ -17,7 +17,9 @@
 #include "actors/history/forget.h"
 #include "actors/history/history.h"
 #include "actors/services/growth.h"
+#include "actors/services/launch_run.h"
 #include "actors/store/index.h"
+#include "actors/store/task_name.h"
 #include "schemas/engine/retention.h"
 #include "schemas/engine/state_workflow.h"
 #include "schemas/runtime/archive.h"
@@ -29,11 +31,13 @@
 /* The two indexes take the pages in turn. */
 #define INDEX_COUNT 2
 
-/* What is known of an execution. It lies in pages as it is; older ones end before `launching`. */
+/* What is known of an execution. It lies in pages as it is; older ones end before `launching`
+ * or before `plan`. */
 struct known {
     struct tr_ref execution;
     uint64_t graph;
     uint64_t launching; /* serial of the launch node that waits for its end; 0: none */
+    uint64_t plan;      /* a number of its launch plan, where that bounds them; 0: it does not */
 };
 
 /* A launch on its way: what stands in its way is told, not failed. */
@@ -44,6 +48,9 @@ struct launch {
     const struct tr_graph *graph;
     uint64_t number;
     struct tr_buffer labels; /* that the execution gets */
+    struct tr_buffer environment;
+    struct tr_node_start run; /* how its tasks run (launch_run.h), and nothing else */
+    uint64_t plan;            /* as in struct known */
     struct tr_launched answer;
 };
 
@@ -87,6 +94,25 @@ static struct tr_bytes graph_key(const uint64_t *number)
     return (struct tr_bytes){.data = (const uint8_t *)number, .size = sizeof *number};
 }
 
+/* Launch plans are counted beside graphs: their keys are longer. */
+struct plan_key {
+    uint64_t plan;
+    uint64_t none; /* 0 */
+};
+
+static struct tr_bytes plan_bytes(const struct plan_key *key)
+{
+    return (struct tr_bytes){.data = (const uint8_t *)key, .size = sizeof *key};
+}
+
+/* The number of a launch plan that bounds its executions; 0: it does not, or there is none. */
+static uint64_t plan_number(const struct tr_plan *plan)
+{
+    return plan == NULL || plan->run.executions_max == 0
+               ? 0
+               : tr_fnv_64(TR_FNV_64_BEGIN, bytes_of(plan->name));
+}
+
 /* A value that an older engine wrote is shorter; what it lacks is zeros. */
 static struct known known_of(struct tr_bytes value)
 {
@@ -96,15 +122,15 @@ static struct known known_of(struct tr_bytes value)
     return known;
 }
 
-/* ------------------------------------------------------------ graphs in use */
+/* ------------------------------------------------- graphs and launch plans in use */
 
-/* How many executions run a graph. */
+/* How many executions run a graph, or are a launch plan's. */
 static int count_get(struct tr_context *context, const struct tr_launcher_state *state,
-                     uint64_t number, uint64_t *count)
+                     struct tr_bytes key, uint64_t *count)
 {
     struct tr_index index = graphs_of(state);
     struct tr_bytes value;
-    int error = tr_index_find(context, &index, graph_key(&number), &value);
+    int error = tr_index_find(context, &index, key, &value);
     *count = 0;
     if (error == 0) {
         memcpy(count, value.data, sizeof *count);
@@ -112,15 +138,27 @@ static int count_get(struct tr_context *context, const struct tr_launcher_state 
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
-/* A count of 0 leaves no entry, so the index holds only graphs that run. */
-static int count_set(struct tr_context *context, struct tr_launcher_state *state, uint64_t number,
-                     uint64_t count)
+/* A count of 0 leaves no entry, so the index holds only what runs. */
+static int count_set(struct tr_context *context, struct tr_launcher_state *state,
+                     struct tr_bytes key, uint64_t count)
 {
     struct tr_index index = graphs_of(state);
     struct tr_bytes value = {.data = (const uint8_t *)&count, .size = sizeof count};
-    int error = count == 0 ? tr_index_remove(context, &index, graph_key(&number))
-                           : tr_index_put(context, &index, graph_key(&number), value);
+    int error = count == 0 ? tr_index_remove(context, &index, key)
+                           : tr_index_put(context, &index, key, value);
     keep_graphs(state, &index);
+    return error;
+}
+
+/* Counts one more or one less, and says how many there are then. */
+static int count_by(struct tr_context *context, struct tr_launcher_state *state,
+                    struct tr_bytes key, int by, uint64_t *count)
+{
+    int error = count_get(context, state, key, count);
+    if (error == 0) {
+        *count += (uint64_t)by;
+        error = count_set(context, state, key, *count);
+    }
     return error;
 }
 
@@ -231,6 +269,34 @@ static bool check_fixed(struct launch *launch)
     return true;
 }
 
+static const struct tr_plan *plan_of(const struct launch *launch)
+{
+    uint32_t plan = launch->request.plan;
+    return plan == TR_GRAPH_NONE ? NULL : &launch->graph->plans[plan];
+}
+
+/* How its tasks run: what the plan says, and the request or whoever launches it. */
+static bool merge_run(struct launch *launch, int *error)
+{
+    const struct tr_launch *request = &launch->request;
+    if (request->raw_output_prefix.size > TR_RAW_OUTPUT_PREFIX_BYTES_MAX) {
+        return refuse(launch, TR_LIMIT,
+                      "its raw output prefix has more than 1024 bytes "
+                      "(TR_RAW_OUTPUT_PREFIX_BYTES_MAX)");
+    }
+    *error = tri_launch_run(request, plan_of(launch), &launch->environment, &launch->run);
+    if (*error == TR_LIMIT || *error == TR_INVALID) {
+        const char *why = *error == TR_INVALID
+                              ? "the variables are none"
+                              : "its variables, with those that it inherits, are more than 8 KiB "
+                                "(TR_RUN_ENVIRONMENT_BYTES_MAX)";
+        (void)refuse(launch, *error, why);
+        *error = 0;
+        return false;
+    }
+    return *error == 0;
+}
+
 /* Puts stronger labels over those there are. */
 static int add_labels(struct tr_buffer *labels, struct tr_text stronger)
 {
@@ -307,6 +373,21 @@ static bool check_room(struct launch *launch)
     return growth.code == NULL || refuse(launch, TR_BUSY, growth.message);
 }
 
+/* A launch plan may say how many of its executions run at once (Flyte's concurrency policy). */
+static bool check_concurrency(struct launch *launch, int *error)
+{
+    struct plan_key key = {.plan = plan_number(plan_of(launch))};
+    uint64_t count = 0;
+    if (key.plan == 0) {
+        return true;
+    }
+    *error = count_get(launch->context, launch->state, plan_bytes(&key), &count);
+    return *error == 0 &&
+           (count < plan_of(launch)->run.executions_max ||
+            refuse(launch, TR_LIMIT,
+                   "as many executions of its launch plan run as its concurrency policy lets run"));
+}
+
 /* ---------------------------------------------------------------- launching */
 
 static int tell_start(struct launch *launch)
@@ -328,7 +409,7 @@ static int tell_start(struct launch *launch)
         .element = TR_ELEMENT_NONE,
         .execution = tr_buffer_text(&name),
         .number = launch->answer.execution.key.group,
-        .cache_mode = request->cache_mode,
+        .cache_mode = launch->run.cache_mode,
         .inputs = request->inputs,
         .plan = has_plan ? graph->plans[request->plan].name : tr_text_of(""),
         .parent = request->parent,
@@ -340,6 +421,10 @@ static int tell_start(struct launch *launch)
         .depth = request->depth,
         .labels = tr_buffer_text(&launch->labels),
         .request = request->request,
+        .environment = launch->run.environment,
+        .raw_output_prefix = launch->run.raw_output_prefix,
+        .interruptible = launch->run.interruptible,
+        .parallelism = launch->run.parallelism,
     };
     int error = name.error;
     if (error == 0) {
@@ -382,6 +467,7 @@ static int keep_name(struct launch *launch)
     known.execution = launch->answer.execution;
     known.graph = launch->number;
     known.launching = launch->request.launching.key.serial;
+    known.plan = launch->plan;
     struct tr_bytes value = {.data = (const uint8_t *)&known, .size = sizeof known};
     int error = tr_index_put(launch->context, &names, bytes_of(launch->request.name), value);
     keep_names(launch->state, &names);
@@ -390,17 +476,14 @@ static int keep_name(struct launch *launch)
 
 static int count_one_more(struct launch *launch)
 {
-    uint64_t count;
-    int error = count_get(launch->context, launch->state, launch->number, &count);
-    if (error != 0) {
-        return error;
+    struct plan_key plan = {.plan = launch->plan};
+    int error =
+        count_by(launch->context, launch->state, graph_key(&launch->number), 1, &(uint64_t){0});
+    if (error == 0 && launch->plan != 0) {
+        error = count_by(launch->context, launch->state, plan_bytes(&plan), 1, &(uint64_t){0});
     }
-    error = count_set(launch->context, launch->state, launch->number, count + 1);
-    if (error != 0) {
-        return error;
-    }
-    launch->state->live++;
-    return 0;
+    launch->state->live += error == 0 ? 1 : 0;
+    return error;
 }
 
 /*
@@ -461,12 +544,16 @@ static int handle_launch(struct tr_context *context, struct tr_launcher_state *s
         return error;
     }
     tr_buffer_init(&launch.labels, 0);
+    tr_buffer_init(&launch.environment, 0);
     bool is_fine = check_new(&launch, &error) && check_room(&launch) && check_graph(&launch) &&
-                   check_inputs(&launch) && check_fixed(&launch) && merge_labels(&launch, &error);
+                   check_inputs(&launch) && check_fixed(&launch) && merge_labels(&launch, &error) &&
+                   merge_run(&launch, &error) && check_concurrency(&launch, &error);
     if (error == 0 && is_fine) {
+        launch.plan = plan_number(plan_of(&launch));
         error = begin(&launch);
     }
     tr_buffer_fini(&launch.labels);
+    tr_buffer_fini(&launch.environment);
     return error != 0 ? error : answer(&launch, message, is_fine && launch.answer.error == 0);
 }
 
@@ -477,16 +564,17 @@ static int forget(struct tr_context *context, struct tr_launcher_state *state,
                   const struct tr_execution_ended *ended, const struct known *known)
 {
     struct tr_index names = names_of(state);
-    uint64_t count;
+    struct plan_key plan = {.plan = known->plan};
+    uint64_t count = 0;
     int error = tr_index_remove(context, &names, bytes_of(ended->name));
     keep_names(state, &names);
-    if (error == 0) {
-        error = count_get(context, state, known->graph, &count);
+    if (error == 0 && known->plan != 0) {
+        error = count_by(context, state, plan_bytes(&plan), -1, &count);
     }
     if (error == 0) {
-        error = count_set(context, state, known->graph, count - 1);
+        error = count_by(context, state, graph_key(&known->graph), -1, &count);
     }
-    if (error == 0 && count == 1) {
+    if (error == 0 && count == 0) {
         tr_graph_registry_release(&tr_engine_of(context)->registry, known->graph);
     }
     state->live -= error == 0 ? 1 : 0;
@@ -534,7 +622,7 @@ static int handle_hold(struct tr_context *context, const struct tr_launcher_stat
     if (error != 0) {
         return error;
     }
-    error = count_get(context, state, hold.graph, &held.executions);
+    error = count_get(context, state, graph_key(&hold.graph), &held.executions);
     if (error != 0) {
         return error;
     }

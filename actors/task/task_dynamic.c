@@ -148,6 +148,9 @@ static int tell_start(struct tri_task *task, uint32_t workflow)
         .inputs = own->inputs,
         .is_dynamic = true,
         .recovery = task->state->recovers ? own->recovery : (struct tr_text){0},
+        .environment = own->environment,
+        .raw_output_prefix = own->raw_output_prefix,
+        .interruptible = own->interruptible,
     };
     return tr_tell_hinted(task->context, task->state->inner, tr_spawned_hint(task->context),
                           &tr_node_start_schema, &start);

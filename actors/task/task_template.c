@@ -17,8 +17,9 @@
 static bool is_interruptible(const struct tri_task *task)
 {
     uint32_t budget = task->engine->system_retries;
-    return task->settings->is_interruptible &&
-           (budget == 0 || task->state->system_failures < budget);
+    uint8_t wish = task->start.interruptible;
+    bool may_be = wish == TR_CHOICE_OPEN ? task->settings->is_interruptible : wish == TR_CHOICE_YES;
+    return may_be && (budget == 0 || task->state->system_failures < budget);
 }
 
 /* ------------------------------------------------------------------ folders */
@@ -118,6 +119,19 @@ static struct tr_text namespace_of(struct tri_task *task)
                                 (int)(last - first) - 1, first + 1);
 }
 
+/* A folder that nobody else has, in the attempt's own or under the prefix that its plan names. */
+static struct tr_text raw_output_prefix(struct tri_task *task)
+{
+    struct tr_text prefix = task->start.raw_output_prefix;
+    while (prefix.size > 1 && prefix.data[prefix.size - 1] == '/') {
+        prefix.size--;
+    }
+    return prefix.size == 0
+               ? tr_arena_print(&task->arena, "%.*s/work", TRI_TEXT(tri_task_attempt_folder(task)))
+               : tr_arena_print(&task->arena, "%.*s/%.*s", TRI_TEXT(prefix),
+                                TRI_TEXT(tri_task_attempt_name(task)));
+}
+
 static void set_values(struct filling *filling)
 {
     struct tri_task *task = filling->task;
@@ -130,8 +144,7 @@ static void set_values(struct filling *filling)
         tr_arena_print(&task->arena, "%.*s/" TR_FLYTE_INPUTS, TRI_TEXT(folder));
     values->names[TR_TEMPLATE_INPUT_PREFIX] = folder;
     values->names[TR_TEMPLATE_OUTPUT_PREFIX] = folder;
-    values->names[TR_TEMPLATE_RAW_OUTPUT_PREFIX] =
-        tr_arena_print(&task->arena, "%.*s/work", TRI_TEXT(folder));
+    values->names[TR_TEMPLATE_RAW_OUTPUT_PREFIX] = raw_output_prefix(task);
     values->names[TR_TEMPLATE_UNIQUE_KEY] = unique_key(task);
     values->names[TR_TEMPLATE_CHECKPOINT_PREFIX] = checkpoints;
     values->names[TR_TEMPLATE_PREVIOUS_CHECKPOINT] =
@@ -294,6 +307,38 @@ static void fill(struct tri_task *task)
     }
 }
 
+/* ------------------------------------------------------------- of a launch plan */
+
+/*
+ * Variables that the launch plan gives all tasks win over the task's own, and are taken as they
+ * are. A damaged list cannot be: the launcher has made it.
+ */
+static void add_run_environment(struct tri_task *task)
+{
+    struct tr_task_template *template = &task->template;
+    struct tr_cursor cursor = tr_cursor_of(task->start.environment);
+    bool is_none = task->start.environment.size == 0 || tr_read_nil(&cursor);
+    uint32_t given = is_none ? 0 : tr_read_array(&cursor) / 2;
+    uint32_t count = template->environment_count;
+    struct tr_environment *all =
+        given == 0 ? NULL : tr_arena_array(&task->arena, count + given, sizeof *all);
+    if (all == NULL) {
+        return;
+    }
+    memcpy(all, template->environment, count * sizeof *all);
+    for (uint32_t i = 0; i < given; i++) {
+        struct tr_text name = tr_read_text(&cursor);
+        uint32_t at = 0;
+        while (at < count && !tr_text_equal(all[at].name, name)) {
+            at++;
+        }
+        all[at] = (struct tr_environment){.name = name, .value = tr_read_text(&cursor)};
+        count += at == count ? 1 : 0;
+    }
+    template->environment = all;
+    template->environment_count = count;
+}
+
 /* ----------------------------------------------------------------- all of it */
 
 const struct tr_task_template *tri_task_template(struct tri_task *task)
@@ -331,6 +376,7 @@ const struct tr_task_template *tri_task_template(struct tri_task *task)
     if (has_templates(&task->template)) {
         fill(task);
     }
+    add_run_environment(task);
     return &task->template;
 }
 

@@ -202,6 +202,7 @@ static int keep_start(struct tri_flow *flow, const struct tr_node_start *start)
     uint64_t inputs;
     kept.inputs = (struct tr_bytes){0};
     flow->state->start_version = tr_node_start_schema.version;
+    flow->state->parallelism = start->parallelism;
     int error = tri_workflow_body_put(flow, &tr_node_start_schema, &kept, &flow->state->start);
     if (error == 0) {
         error = tri_workflow_slots_put(flow, start->inputs, &inputs);

@@ -256,6 +256,13 @@ TR_MUST_USE int tri_workflow_outputs_take(struct tri_flow *flow, uint32_t node,
 /* A child has said its last word. */
 TR_MUST_USE int tri_workflow_child_ended(struct tri_flow *flow, const struct tr_message *message);
 
+/* How many nodes may run at once, as the launch plan or the workflow says; 0: no bound. */
+static inline uint32_t tri_workflow_width(const struct tr_workflow_state *state,
+                                          const struct tr_workflow *workflow)
+{
+    return state->parallelism != 0 ? state->parallelism : workflow->max_parallelism;
+}
+
 /* Whether a node that is ready may begin: width and pauses are the graph's nodes'. */
 bool tri_workflow_may_begin(const struct tri_flow *flow);
 

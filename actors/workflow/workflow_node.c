@@ -49,6 +49,9 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
             .cache_mode = start->cache_mode,
             .inputs = inputs,
             .recovery = recovery,
+            .environment = start->environment,
+            .raw_output_prefix = start->raw_output_prefix,
+            .interruptible = start->interruptible,
         };
         error = tr_tell_hinted(flow->context, child, tr_spawned_hint(flow->context),
                                &tr_node_start_schema, &message);
@@ -159,7 +162,7 @@ static int begin_node(struct tri_flow *flow, uint32_t node)
 /* Whether a node that is ready may begin: width and pauses are the graph's nodes'. */
 bool tri_workflow_may_begin(const struct tri_flow *flow)
 {
-    uint32_t width = flow->workflow->max_parallelism;
+    uint32_t width = tri_workflow_width(flow->state, flow->workflow);
     if (flow->state->ready_first == 0 || flow->state->stage != TRI_STAGE_GRAPH) {
         return flow->state->ready_first != 0;
     }

@@ -401,7 +401,7 @@ int tri_workflow_tell_launched(struct tri_flow *flow, const struct tr_node_start
 
 /*
  * Only a launch node of this execution may ask, and only for itself. The root alone knows how deep
- * the execution lies and which labels it has, so it sets both for the launcher.
+ * the execution lies, which labels it has and how its tasks run, so it says so to the launcher.
  */
 int tri_workflow_pass_launch(struct tri_flow *flow, const struct tr_message *message)
 {
@@ -423,6 +423,9 @@ int tri_workflow_pass_launch(struct tri_flow *flow, const struct tr_message *mes
     }
     launch.depth = flow->start.depth + 1;
     launch.inherited_labels = flow->start.labels;
+    launch.environment = flow->start.environment;
+    launch.raw_output_prefix = flow->start.raw_output_prefix;
+    launch.interruptible = flow->start.interruptible;
     return error != 0
                ? error
                : tr_tell(flow->context, tr_parent(flow->context), &tr_launch_schema, &launch);

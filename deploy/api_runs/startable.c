@@ -159,21 +159,21 @@ static int check_seen(struct tr_desk_job *job, const struct compiled *compiled, 
 
 /* ------------------------------------------------------------- what a spec says */
 
-/* Variables of the tasks, with those of the spec in the place of others of their names. */
+/* Variables, with those of the spec in the place of others of their names. */
 static void set_variables(struct tr_graph *graph, const Flyteidl__Admin__Envs *envs,
-                          struct tr_settings *settings)
+                          const struct tr_environment **variables, uint32_t *variable_count)
 {
-    size_t most = settings->environment_count + envs->n_values;
+    size_t most = *variable_count + envs->n_values;
     struct tr_environment *items = tr_arena_array(&graph->arena, most, sizeof *items);
     uint32_t count = 0;
-    for (uint32_t i = 0; items != NULL && i < settings->environment_count; i++) {
+    for (uint32_t i = 0; items != NULL && i < *variable_count; i++) {
         bool is_given = false;
         for (size_t k = 0; k < envs->n_values; k++) {
-            is_given = is_given || tr_text_equal(settings->environment[i].name,
-                                                 tr_text_of(envs->values[k]->key));
+            is_given =
+                is_given || tr_text_equal((*variables)[i].name, tr_text_of(envs->values[k]->key));
         }
         if (!is_given) {
-            items[count++] = settings->environment[i];
+            items[count++] = (*variables)[i];
         }
     }
     for (size_t k = 0; items != NULL && k < envs->n_values; k++) {
@@ -181,18 +181,32 @@ static void set_variables(struct tr_graph *graph, const Flyteidl__Admin__Envs *e
             .name = tr_arena_text(&graph->arena, tr_text_of(envs->values[k]->key)),
             .value = tr_arena_text(&graph->arena, tr_text_of(envs->values[k]->value))};
     }
-    settings->environment = items;
-    settings->environment_count = items == NULL ? 0 : count;
+    *variables = items;
+    *variable_count = items == NULL ? 0 : count;
 }
 
 static void set_settings(struct tr_graph *graph, const execution_spec *spec,
                          struct tr_settings *settings)
 {
     if (spec->envs != NULL) {
-        set_variables(graph, spec->envs, settings);
+        set_variables(graph, spec->envs, &settings->environment, &settings->environment_count);
     }
     if (spec->interruptible != NULL) {
         settings->is_interruptible = spec->interruptible->value != 0;
+    }
+}
+
+/* A launch plan's settings win over those of tasks, and the spec's over them. */
+static void set_run(struct tr_graph *graph, const execution_spec *spec, struct tr_run_settings *run)
+{
+    if (spec->envs != NULL) {
+        set_variables(graph, spec->envs, &run->environment, &run->environment_count);
+    }
+    if (spec->interruptible != NULL) {
+        run->interruptible = spec->interruptible->value != 0 ? TR_CHOICE_YES : TR_CHOICE_NO;
+    }
+    if (spec->max_parallelism > 0) {
+        run->max_parallelism = (uint32_t)spec->max_parallelism;
     }
 }
 
@@ -235,6 +249,9 @@ static int apply_wish(const struct tr_startable_wish *wish, struct compiled *mad
     }
     for (uint32_t i = 0; i < graph->task_count; i++) {
         set_settings(graph, spec, &graph->tasks[i].settings);
+    }
+    if (made->plan != TR_GRAPH_NONE) {
+        set_run(graph, spec, &graph->plans[made->plan].run);
     }
     if (spec->max_parallelism > 0) {
         graph->workflows[made->workflow].max_parallelism = (uint32_t)spec->max_parallelism;

@@ -5,6 +5,7 @@
 #include "deploy/engine/assemble.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -166,6 +167,15 @@ static int find_services(struct tr_live *live)
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
+/* Those whose driver has made devices. 0: none, and then nobody waits for one. */
+static uint64_t count_gpus(void)
+{
+    glob_t found = {0};
+    uint64_t count = glob("/dev/nvidia[0-9]*", GLOB_NOSORT, NULL, &found) == 0 ? found.gl_pathc : 0;
+    globfree(&found);
+    return count;
+}
+
 /* What this machine has. */
 static int tell_machine(struct tr_live *live)
 {
@@ -174,6 +184,7 @@ static int tell_machine(struct tr_live *live)
     struct tr_resource_quota machine = {
         .cpu_millis = cores < 1 ? 1000 : (uint64_t)cores * 1000,
         .memory_bytes = pages < 1 ? 0 : (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE),
+        .gpu_count = count_gpus(),
     };
     return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
 }

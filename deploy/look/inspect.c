@@ -67,6 +67,28 @@ static const struct tr_variables *outputs_of(const struct tr_graph *graph, struc
     return &graph->workflows[workflow].interface.outputs;
 }
 
+static struct tr_text description_of(const struct tr_graph *graph, struct entity entity)
+{
+    return entity.kind == WORKFLOW ? graph->workflows[entity.index].description
+           : entity.kind == PLAN   ? graph->plans[entity.index].description
+                                   : graph->tasks[entity.index].description;
+}
+
+/* What of Flyte's it says beside what is shown otherwise, in Flyte's JSON, packed. */
+static struct tr_bytes extra_of(const struct tr_graph *graph, struct entity entity)
+{
+    return entity.kind == WORKFLOW ? graph->workflows[entity.index].extra
+           : entity.kind == PLAN   ? graph->plans[entity.index].extra
+                                   : graph->tasks[entity.index].extra;
+}
+
+/* What a plugin's task is configured with. */
+static struct tr_bytes config_of(const struct tr_graph *graph, struct entity entity)
+{
+    return entity.kind == TASK ? graph->tasks[entity.index].settings.config
+                               : (struct tr_bytes){.size = 0};
+}
+
 /* Whether it is asked for. */
 static bool is_meant(const struct inspect *inspect, struct entity entity)
 {
@@ -133,15 +155,15 @@ static bool is_shown(const struct tr_node *node)
     return node->kind != TR_NODE_START && node->kind != TR_NODE_END;
 }
 
-/* What of it nobody acts on, in Flyte's JSON. */
-static void write_extra(struct tr_document *document, struct tr_bytes extra)
+/* A packed value, or null where there is none. */
+static void write_packed(struct tr_document *document, const char *key, struct tr_bytes packed)
 {
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
-    if (extra.size > 0 && tr_literal_json(NULL, extra, &text) == 0) {
-        tr_document_json(document, "extra", tr_buffer_text(&text));
+    if (packed.size > 0 && tr_literal_json(NULL, packed, &text) == 0) {
+        tr_document_json(document, key, tr_buffer_text(&text));
     } else {
-        tr_document_null(document, "extra");
+        tr_document_null(document, key);
     }
     tr_buffer_fini(&text);
 }
@@ -167,7 +189,7 @@ static void write_nodes(struct tr_document *document, const struct tr_graph *gra
             }
         }
         tr_document_end(document);
-        write_extra(document, node->extra);
+        write_packed(document, "extra", node->extra);
         tr_document_end(document);
     }
 }
@@ -186,6 +208,7 @@ static void write_entity(struct tr_document *document, const struct tr_graph *gr
     tr_document_begin_map(document, NULL);
     tr_document_text(document, "kind", tr_text_of(kind_words[entity.kind]));
     tr_document_text(document, "name", name_of(graph, entity));
+    tr_document_text(document, "description", description_of(graph, entity));
     tr_document_text(document, "target", target_of(graph, entity));
     tr_document_text(document, "schedule",
                      entity.kind == PLAN && graph->plans[entity.index].schedule.is_set
@@ -198,8 +221,8 @@ static void write_entity(struct tr_document *document, const struct tr_graph *gr
         write_nodes(document, graph, &graph->workflows[entity.index]);
     }
     tr_document_end(document);
-    write_extra(document,
-                entity.kind == TASK ? graph->tasks[entity.index].extra : (struct tr_bytes){0});
+    write_packed(document, "config", config_of(graph, entity));
+    write_packed(document, "extra", extra_of(graph, entity));
     tr_document_end(document);
 }
 
@@ -254,11 +277,24 @@ static void print_descriptions(const struct tr_variables *variables)
     }
 }
 
-/* What Flyte's task says beside that: its parts by name, a line each, as Flyte's JSON has them. */
-static int print_extra(struct tr_bytes extra)
+/* A text of several lines, each behind the same margin. */
+static void print_lines(struct tr_text text)
 {
-    struct tr_cursor cursor = tr_cursor_of(extra);
-    uint32_t count = extra.size > 0 ? tr_read_map(&cursor) : 0;
+    while (text.size > 0) {
+        const char *end = memchr(text.data, '\n', text.size);
+        size_t size = end == NULL ? text.size : (size_t)(end - text.data);
+        printf("%s%.*s\n", size == 0 ? "" : "  ", (int)size, text.data);
+        size += end == NULL ? 0 : 1;
+        text.data += size;
+        text.size -= size;
+    }
+}
+
+/* The parts of a packed map by name, a line each. */
+static int print_parts(struct tr_bytes packed)
+{
+    struct tr_cursor cursor = tr_cursor_of(packed);
+    uint32_t count = packed.size > 0 ? tr_read_map(&cursor) : 0;
     int error = cursor.error;
     for (uint32_t i = 0; error == 0 && i < count; i++) {
         struct tr_text name = tr_read_text(&cursor);
@@ -292,6 +328,30 @@ static int print_nodes(const struct tr_graph *graph, const struct tr_workflow *w
     return error;
 }
 
+/* What is shown below one that was named. */
+static int print_more(const struct tr_graph *graph, struct entity entity)
+{
+    struct tr_buffer text;
+    tr_buffer_init(&text, 0);
+    print_lines(description_of(graph, entity));
+    print_descriptions(inputs_of(graph, entity));
+    print_descriptions(outputs_of(graph, entity));
+    int error = config_of(graph, entity).size == 0
+                    ? 0
+                    : tr_literal_json(NULL, config_of(graph, entity), &text);
+    if (error == 0 && text.size > 0) {
+        printf("  configuration: %.*s\n", TRI_TEXT(tr_buffer_text(&text)));
+    }
+    tr_buffer_fini(&text);
+    if (error == 0) {
+        error = print_parts(extra_of(graph, entity));
+    }
+    if (error == 0 && entity.kind == WORKFLOW) {
+        error = print_nodes(graph, &graph->workflows[entity.index]);
+    }
+    return error;
+}
+
 /* ------------------------------------------------------------------ the command */
 
 static int tell(const struct inspect *inspect)
@@ -312,16 +372,7 @@ static int tell(const struct inspect *inspect)
             continue;
         }
         error = print_entity(inspect->graph, entity);
-        if (error == 0 && inspect->name != NULL) {
-            print_descriptions(inputs_of(inspect->graph, entity));
-            print_descriptions(outputs_of(inspect->graph, entity));
-        }
-        if (error == 0 && inspect->name != NULL && entity.kind == TASK) {
-            error = print_extra(inspect->graph->tasks[entity.index].extra);
-        }
-        if (error == 0 && inspect->name != NULL && entity.kind == WORKFLOW) {
-            error = print_nodes(inspect->graph, &inspect->graph->workflows[entity.index]);
-        }
+        error = error == 0 && inspect->name != NULL ? print_more(inspect->graph, entity) : error;
     }
     if (has_document) {
         tr_document_end(&document);

@@ -47,6 +47,9 @@ enum tr_cache_mode {
 #undef TRI_CACHE_MODE
 };
 
+/* What may be left open: then something else decides. */
+enum tr_choice { TR_CHOICE_OPEN, TR_CHOICE_NO, TR_CHOICE_YES };
+
 /* The kind of a failure: it decides which budget of retries pays. */
 #define TR_FAILURE_KINDS(K) \
     K(NONE, 0, "")          \
@@ -73,25 +76,33 @@ enum tr_failure_kind {
  * `labels` (actors/graph/document/labels.h) win over those of the definition, and these over
  * `inherited_labels`. `request` is kept as it is, for who asks about the execution (history.h), and
  * has at most TR_REQUEST_BYTES_MAX.
+ *
+ * The last three are how the tasks of the execution run, as node_start has them. From a launch node
+ * they are those of its own execution, over which the launch plan wins; else they win over it.
  */
 #define TR_REQUEST_BYTES_MAX (32U << 10)
-#define TR_LAUNCH_FIELDS(FIELD, ARRAY)  \
-    FIELD(text, name, 1, 0)             \
-    FIELD(bytes, graph, 1, 0)           \
-    FIELD(u32, workflow, 1, 0)          \
-    FIELD(u32, plan, 1, 0)              \
-    FIELD(any, inputs, 1, TR_REDACTED)  \
-    FIELD(u8, cache_mode, 1, 0)         \
-    FIELD(text, parent, 1, 0)           \
-    FIELD(text, cause, 1, 0)            \
-    FIELD(ref, launching, 1, 0)         \
-    FIELD(u32, node, 1, 0)              \
-    FIELD(u64, element, 1, 0)           \
-    FIELD(text, recovery, 1, 0)         \
-    FIELD(u32, depth, 1, 0)             \
-    FIELD(text, labels, 1, 0)           \
-    FIELD(text, inherited_labels, 1, 0) \
-    FIELD(bytes, request, 2, TR_REDACTED)
+#define TR_RUN_ENVIRONMENT_BYTES_MAX 8192U
+#define TR_RAW_OUTPUT_PREFIX_BYTES_MAX 1024U
+#define TR_LAUNCH_FIELDS(FIELD, ARRAY)    \
+    FIELD(text, name, 1, 0)               \
+    FIELD(bytes, graph, 1, 0)             \
+    FIELD(u32, workflow, 1, 0)            \
+    FIELD(u32, plan, 1, 0)                \
+    FIELD(any, inputs, 1, TR_REDACTED)    \
+    FIELD(u8, cache_mode, 1, 0)           \
+    FIELD(text, parent, 1, 0)             \
+    FIELD(text, cause, 1, 0)              \
+    FIELD(ref, launching, 1, 0)           \
+    FIELD(u32, node, 1, 0)                \
+    FIELD(u64, element, 1, 0)             \
+    FIELD(text, recovery, 1, 0)           \
+    FIELD(u32, depth, 1, 0)               \
+    FIELD(text, labels, 1, 0)             \
+    FIELD(text, inherited_labels, 1, 0)   \
+    FIELD(bytes, request, 2, TR_REDACTED) \
+    FIELD(any, environment, 3, 0)         \
+    FIELD(text, raw_output_prefix, 3, 0)  \
+    FIELD(u8, interruptible, 3, 0)
 
 /* `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. */
 #define TR_LAUNCHED_FIELDS(FIELD, ARRAY) \
@@ -117,6 +128,11 @@ enum tr_failure_kind {
  * With `is_dynamic` the graph is one that a task has decided: `workflow` is the one that runs here,
  * and `node` only a number for the parent. `recovery` names the plan by which this execution takes
  * results over from an earlier one (a blob's URI); it goes down to all children. Empty: none.
+ *
+ * What the launch plan says of all tasks goes down, too: `environment`, a list of names and values
+ * in turn, or nothing, which win over a task's own; where they leave what they make beside their
+ * outputs; and whether they may be interrupted (enum tr_choice). `parallelism` bounds the nodes of
+ * the root alone; 0: as its workflow says.
  */
 #define TR_NODE_START_FIELDS(FIELD, ARRAY) \
     FIELD(u64, graph, 1, 0)                \
@@ -138,7 +154,11 @@ enum tr_failure_kind {
     FIELD(text, recovery, 1, 0)            \
     FIELD(u32, depth, 1, 0)                \
     FIELD(text, labels, 1, 0)              \
-    FIELD(bytes, request, 2, TR_REDACTED)
+    FIELD(bytes, request, 2, TR_REDACTED)  \
+    FIELD(any, environment, 3, 0)          \
+    FIELD(text, raw_output_prefix, 3, 0)   \
+    FIELD(u8, interruptible, 3, 0)         \
+    FIELD(u32, parallelism, 3, 0)
 
 /*
  * A child's last message. `phase` is an end of a node (enum tr_node_phase); `outputs` has a slot
@@ -355,12 +375,12 @@ enum tr_failure_kind {
 #define TR_EXECUTION_ARCHIVED_FIELDS(FIELD, ARRAY) FIELD(i64, error, 1, 0)
 
 #define TR_FLOW_SCHEMAS(S)                                                               \
-    S(launch, 400, TR_MESSAGE, 2, TR_DURABLE, TR_LAUNCH_FIELDS)                          \
+    S(launch, 400, TR_MESSAGE, 3, TR_DURABLE, TR_LAUNCH_FIELDS)                          \
     S(archive_execution, 485, TR_MESSAGE, 1, TR_DURABLE, TR_ARCHIVE_EXECUTION_FIELDS)    \
     S(execution_archived, 486, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ARCHIVED_FIELDS) \
     S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                     \
     S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)       \
-    S(node_start, 403, TR_MESSAGE, 2, TR_DURABLE, TR_NODE_START_FIELDS)                  \
+    S(node_start, 403, TR_MESSAGE, 3, TR_DURABLE, TR_NODE_START_FIELDS)                  \
     S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)                 \
     S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                    \
     S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)                 \

@@ -66,11 +66,12 @@
     FIELD(bool, is_dynamic, 1, 0)    /* a task has decided it: that is the node */     \
     FIELD(u8, start_version, 1, 0)   /* in which `start` is packed */                  \
     FIELD(u8, failure_version, 1, 0)                                                   \
-    FIELD(u8, question_kind, 1, 0) /* enum tri_question */
+    FIELD(u8, question_kind, 1, 0) /* enum tri_question */                             \
+    FIELD(u32, parallelism, 2, 0)  /* nodes at once; 0: as the workflow says */
 
 #define TR_STATE_WORKFLOW_SCHEMAS(S)                                 \
     S(launcher_state, 100, TR_STATE, 1, 0, TR_LAUNCHER_STATE_FIELDS) \
-    S(workflow_state, 101, TR_STATE, 1, 0, TR_WORKFLOW_STATE_FIELDS)
+    S(workflow_state, 101, TR_STATE, 2, 0, TR_WORKFLOW_STATE_FIELDS)
 
 TR_STATE_WORKFLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -5,8 +5,7 @@ Packages are put together with Flyte's own library (support/flyte_package.py). W
 flytekit writes some itself; most of what it writes test_flyte_flows.py runs.
 """
 
-import gzip
-import io
+import glob
 import json
 import os
 import pathlib
@@ -14,7 +13,6 @@ import re
 import shutil
 import signal
 import subprocess
-import tarfile
 import unittest
 
 import stores
@@ -132,6 +130,17 @@ members[0] = (members[0][0], spec.SerializeToString())
         self.assertIn("ResourcesExceedLimits", error["code"])
         self.document("run", "flows.tgz", "--resources", "cut")
 
+    @unittest.skipIf(glob.glob("/dev/nvidia[0-9]*"), "this machine has GPUs")
+    def test_gpus_are_asked_for_where_there_are_some(self):
+        self.package("""
+spec = task("t.gpu", "1", {})
+spec.template.container.resources.requests.add(name=tasks_pb2.Resources.GPU, value="2")
+spec.template.extended_resources.gpu_accelerator.device = "nvidia-tesla-t4"
+again(spec)
+""")
+        self.assertEqual(self.document("run", "flows.tgz", "--resources", "strict")["outputs"],
+                         {"o0": 1})
+
     def test_pods(self):
         pod = """
 spec = task("t.pod", "1", {}, STRING)
@@ -247,6 +256,8 @@ members[1] = (members[1][0], made.SerializeToString())
         self.assertEqual(shown[:3], ["task t.kept(a: int) -> (o0: int)",
                                      "  a: what is \u00fc doubled", "  o0: twice that"])
         self.assertIn('  config: {"k": "v"}', shown)
+        self.assertIn('  configuration: {"queue": "research"}', shown)
+        self.assertEqual(kept["config"], {"queue": "research"})
         flow, = self.document("inspect", "flows.tgz", "t.flow")
         self.assertEqual((flow["inputs"][0]["description"], flow["extra"]), ("the number", None))
         self.assertIn("  a: the number\n", self.troupe("inspect", "flows.tgz", "t.flow")[0])
@@ -255,6 +266,48 @@ members[1] = (members[1][0], made.SerializeToString())
                                  capture_output=True).stdout
         for words in ("what is \u00fc doubled", "twice that", "the number", "nvidia-tesla-t4"):
             self.assertIn(words.encode(), closure)
+
+    def test_what_is_documented(self):
+        """Docstrings, as flytekit writes them; of a task that is a process what else it says."""
+        self.package("""
+spec = task("t.said", "1", {})
+spec.description.short_description = "Says one."
+spec.description.long_description.value = "Again and again,\\n\\nas often as it is asked."
+spec.template.custom.update({"depth": "deep"})
+spec.template.config["k"] = "v"
+spec.template.metadata.tags["team"] = "data"
+spec.template.security_context.secrets.add(group="g", key="k")
+spec.template.extended_resources.gpu_accelerator.device = "nvidia-tesla-t4"
+again(spec)
+spec = workflow("t.flow", {}, [node("n0", "t.said")], {"o0": promise("n0")})
+spec.description.short_description = "Has it said."
+spec.template.metadata.quality_of_service.tier = 1
+spec.template.metadata.tags["team"] = "data"
+again(spec)
+""")
+        said, = self.document("inspect", "flows.tgz", "t.said")
+        words = "Says one.\n\nAgain and again,\n\nas often as it is asked."
+        self.assertEqual((said["description"], said["config"]), (words, None))
+        self.assertEqual(said["extra"], {
+            "metadata": {"tags": {"team": "data"}}, "config": {"k": "v"},
+            "custom": {"depth": "deep"},
+            "extendedResources": {"gpuAccelerator": {"device": "nvidia-tesla-t4"}}})
+        self.assertEqual(self.troupe("inspect", "flows.tgz", "t.said")[0], """\
+task t.said() -> (o0: int)
+  Says one.
+
+  Again and again,
+
+  as often as it is asked.
+  config: {"k": "v"}
+  custom: {"depth": "deep"}
+  extendedResources: {"gpuAccelerator": {"device": "nvidia-tesla-t4"}}
+  metadata: {"tags": {"team": "data"}}
+""")
+        flow, = self.document("inspect", "flows.tgz", "t.flow")
+        self.assertEqual((flow["description"], flow["extra"]["metadata"]),
+                         ("Has it said.", {"qualityOfService": {"tier": "HIGH"},
+                                           "tags": {"team": "data"}}))
 
     def test_a_task_runs_alone(self):
         self.package(SUMS)
@@ -627,183 +680,6 @@ task("flows.paths.main", "", {}, args=args)
         _, stderr = self.troupe("run", "flows.tgz", "main", "--python", "venv/bin/python", status=2)
         self.assertIn("the archive's entry '../x.py' leads out of the archive", stderr)
         self.assertEqual([path.name for path in (self.store / "code").iterdir()], [])
-
-
-class WrongTest(PackageTest):
-    def archive(self, data):
-        (self.folder / "flows.tgz").write_bytes(data)
-
-    def tar(self, *members):
-        stream = io.BytesIO()
-        with tarfile.open(fileobj=stream, mode="w:gz") as archive:
-            for info in members:
-                archive.addfile(info, io.BytesIO(bytes(info.size)) if info.isreg() else None)
-        return stream.getvalue()
-
-    def member(self, name, kind=tarfile.REGTYPE, size=0, link=""):
-        info = tarfile.TarInfo(name)
-        info.type, info.size, info.linkname = kind, size, link
-        return info
-
-    def test_what_is_wrong_is_told(self):
-        entry = "flows.tgz: the archive's entry "
-        for members, words in (
-                ([self.member("../0_a_1.pb")], "'../0_a_1.pb' leads out of the archive"),
-                ([self.member("/0_a_1.pb")], "'/0_a_1.pb' leads out of the archive"),
-                ([self.member("a/../../b_1.pb")], "'a/../../b_1.pb' leads out of the archive"),
-                ([self.member("0_a_1.pb", tarfile.SYMTYPE, link="/etc/passwd")],
-                 "'0_a_1.pb' is a link or a device; put the file itself into the archive"),
-                ([self.member("0_b_1.pb"), self.member("0_a_1.pb", tarfile.LNKTYPE,
-                                                       link="0_b_1.pb")],
-                 "'0_a_1.pb' is a link or a device"),
-                ([self.member("0_a_1.pb", tarfile.CHRTYPE)], "'0_a_1.pb' is a link or a device"),
-                ([self.member("0_a_1.pb", tarfile.FIFOTYPE)], "'0_a_1.pb' is a link or a device")):
-            self.archive(self.tar(*members))
-            self.assertIn(entry + words, self.told())
-
-    def test_archives_that_are_none(self):
-        cannot = "flows.tgz: the archive cannot be read: "
-        whole = self.tar(self.member("0_a_1.pb", size=70000))
-        for data in (b"\x1f\x8b" + b"x" * 100, whole[:len(whole) // 2], b"no archive at all" * 99,
-                     gzip.compress(b"no tar" * 1000), whole[:40] + b"\xff" * 20 + whole[60:]):
-            self.archive(data)
-            self.assertIn(cannot, self.told())
-        for data in (self.tar(), self.tar(self.member("readme.txt", size=3))):
-            self.archive(data)
-            self.assertEqual(self.told(), "flows.tgz: there are no tasks, workflows or launch "
-                             "plans in it; make it with `pyflyte package` or `pyflyte serialize`\n")
-
-    def test_bombs(self):
-        huge = tarfile.TarInfo("0_a_1.pb")
-        huge.size = 1 << 40
-        header = huge.tobuf(tarfile.GNU_FORMAT)
-        self.archive(gzip.compress(header + bytes(4096)))
-        self.assertEqual(self.told(), "flows.tgz: the archive's entry '0_a_1.pb' makes it more "
-                         "than 1 GiB unpacked; package less\n")
-        # Zeros by the gigabyte in a small file, without any header of a tar.
-        self.archive(gzip.compress(bytes(64 << 20), 1))
-        self.assertIn("no tasks, workflows or launch plans", self.told())
-
-    def test_entities_that_are_none(self):
-        for name, data, words in (
-                ("0_a_1.pb", b"\xff\xff", "0_a_1.pb: the file is no TaskSpec of Flyte's"),
-                ("0_a_2.pb", b"\x0a\x7f", "0_a_2.pb: the file is no WorkflowSpec of Flyte's"),
-                ("0_a_3.pb", b"\x0a\x05abc", "0_a_3.pb: the file is no LaunchPlan of Flyte's"),
-                ("0_a_1.pb", b"", "0_a_1.pb: the entity has no id; serialize it with a name"),
-                ("0_a_4.pb", b"", "0_a_4.pb: the file's name does not say what it holds; let it "
-                                  "end with _1.pb for a task, _2.pb for a workflow, _3.pb for a "
-                                  "launch plan"),
-                ("a.pb", b"", "a.pb: the file's name does not say what it holds"),
-                ("0_a_1.pb", b"\x0a\x7f" * 200, "0_a_1.pb: the file is no TaskSpec")):
-            self.package(f"add({name!r}, {data!r})")
-            self.assertIn(f"flows.tgz: {words}", self.told())
-        self.package("plan('t.a', 't.b'); members[0] = ('0_t.a_2.pb', members[0][1])")
-        self.assertIn("0_t.a_2.pb: the file is no WorkflowSpec of Flyte's", self.told())
-        self.package("spec = task('t.a', '1', {})\n"
-                     "spec.template.id.resource_type = identifier_pb2.WORKFLOW\n"
-                     "members[0] = ('0_t.a_1.pb', spec.SerializeToString())")
-        self.assertIn("0_t.a_1.pb: the file holds an entity of another kind than its name says",
-                      self.told())
-
-    def test_what_refers_to_nothing(self):
-        for script, words in (
-                ("workflow('f.w', {}, [node('n0', 'f.gone')], {'o0': promise('n0')})",
-                 "f.w.n0: there is no task 'f.gone'; put it into the package, too "
-                 "[TaskReferenceNotFound]"),
-                ("workflow('f.w', {}, [node('n0', 'f.gone', identifier_pb2.WORKFLOW)], "
-                 "{'o0': promise('n0')})", "there is no workflow 'f.gone'"),
-                ("workflow('f.w', {}, [node('n0', 'f.gone', identifier_pb2.LAUNCH_PLAN)], "
-                 "{'o0': promise('n0')})", "there is no launch plan or workflow 'f.gone'"),
-                ("plan('f.p', 'f.gone')", "f.gone"),
-                ("workflow('f.w', {}, [node('n0', 'f.w', identifier_pb2.WORKFLOW)], "
-                 "{'o0': promise('n0')})", "f.w.n0: the workflow 'f.w' holds itself"),
-                ("task('f.t', '1', {'a': STRING})\n"
-                 "workflow('f.w', {'a': INTEGER}, [node('n0', 'f.t', a=promise('', 'a'))], "
-                 "{'o0': promise('n0')})", "[MismatchingTypes]"),
-                ("task('f.t', '1', {'a': INTEGER})\n"
-                 "workflow('f.w', {}, [node('n0', 'f.t', a=promise('n9'))], {'o0': promise('n0')})",
-                 "[NodeReferenceNotFound]"),
-                ("task('f.t', '1', {'a': INTEGER})\n"
-                 "workflow('f.w', {}, [node('n0', 'f.t')], {'o0': promise('n0')})",
-                 "[ParameterNotBound]"),
-                ("task('f.t', '1', {})\nworkflow('f.t', {}, [node('n0', 'f.t')], "
-                 "{'o0': promise('n0')})", "a task, a workflow and a launch plan are "
-                                           "called 'f.t'; give each a name of its own")):
-            self.package(script)
-            self.assertIn(words, self.told(), script)
-
-    def test_all_is_told_at_once(self):
-        self.package("workflow('f.w', {}, [node('n0', 'f.gone'), node('n1', 'f.away')], "
-                     "{'o0': promise('n0')})")
-        self.assertEqual(self.told(), """\
-flows.tgz: Collected Errors: 2
-\tError 0: Code: TaskReferenceNotFound, Node Id: f.w.n1, Description: there is no task 'f.away'; \
-put it into the package, too
-\tError 1: Code: TaskReferenceNotFound, Node Id: f.w.n0, Description: there is no task 'f.gone'; \
-put it into the package, too
-""")
-        told = self.document("check", "flows.tgz", status=2)
-        self.assertEqual([(each["subject"], each["code"]) for each in told],
-                         [("f.w.n1", "TaskReferenceNotFound"), ("f.w.n0", "TaskReferenceNotFound")])
-
-    def test_what_was_told_is_not_told_again(self):
-        """What refers to something that cannot be read is judged as far as it can be."""
-        self.package("""
-spec = task("f.bad", "1", {"a": INTEGER})
-spec.template.interface.inputs.variables["a"].type.Clear()
-members[-1] = (members[-1][0], spec.SerializeToString())
-task("f.good", "1", {"a": INTEGER})
-workflow("f.w", {}, [
-    core_workflow_pb2.Node(id="n0", gate_node={}),
-    node("n1", "f.good", a=promise("n0", "gone")),
-    node("n2", "f.bad", b=promise("n1")),
-    node("n3", "f.good", a=promise("n2"), after=["n0"]),
-    node("n4", "f.good")], {"o0": promise("n0"), "o1": promise("n2")})
-workflow("f.v", {"x": INTEGER}, [node("n0", "f.good", a=promise("", "x"))],
-         {"o0": literals_pb2.BindingData()})
-plan("f.v", "f.v", {"x": 1})
-plan("f.p", "f.v", {"y": 1})
-workflow("f.u", {}, [node("n0", "f.v", identifier_pb2.WORKFLOW, z=scalar(1)),
-                     node("n1", "f.p", identifier_pb2.LAUNCH_PLAN, z=scalar(1))],
-         {"o0": promise("n0")})
-""")
-        self.assertEqual(sorted(re.findall("Code: (.*), Description", self.told())), [
-            "MismatchingBindings, Node Id: f.v.outputs.o0", "MismatchingTypes, Node Id: "
-            "f.bad.inputs.a", "NoConditionFound, Node Id: f.w.n0", "ParameterNotBound, Node Id: "
-            "f.w.n4"])
-
-    def test_codes_are_those_of_flytes_compiler(self):
-        """Each of these in a workflow of its own, all in one package and one report."""
-        self.package("""
-task("f.t", "1", {"a": INTEGER})
-def flow(name, *nodes, **outputs):
-    return workflow("f." + name, {"i": INTEGER, "s": STRING}, nodes, outputs)
-""" + "\n".join(f"flow({name!r}, {rest})" for name, _, rest in self.CODES))
-        told = self.told()
-        self.assertTrue(told.startswith(f"flows.tgz: Collected Errors: {len(self.CODES)}\n"), told)
-        for name, code, _ in self.CODES:
-            self.assertRegex(told, rf"\tError \d+: Code: {code}, Node Id: f\.{name}[.,]")
-
-    # Of each workflow its name, the code of Flyte's compiler, and its nodes.
-    CODES = (
-        ("target", "ValueRequired", "core_workflow_pb2.Node(id='n0')"),
-        ("value", "MismatchingBindings", "node('n0', 'f.t', a=literals_pb2.BindingData())"),
-        ("gate", "NoConditionFound", "core_workflow_pb2.Node(id='n0', gate_node={})"),
-        ("branch", "BranchNodeIdNotFound", "core_workflow_pb2.Node(id='n0', branch_node={})"),
-        ("task", "TaskReferenceNotFound", "node('n0', 'f.gone')"),
-        ("flow", "WorkflowReferenceNotFound", "node('n0', 'f.gone', identifier_pb2.WORKFLOW)"),
-        ("node", "NodeReferenceNotFound", "node('n0', 'f.t', a=promise('n9'))"),
-        ("var", "VariableNameNotFound", "node('n0', 'f.t', a=promise('', 'gone'))"),
-        ("unbound", "ParameterNotBound", "node('n0', 'f.t')"),
-        ("types", "MismatchingTypes", "node('n0', 'f.t', a=promise('', 's'))"),
-        ("cycle", "CycleDetected", "node('n0', 'f.t', a=promise('n1')), "
-                                   "node('n1', 'f.t', a=promise('n0'))"),
-        ("after", "NodeReferenceNotFound", "node('n0', 'f.t', after=['n9'], a=scalar(1))"),
-    )
-
-    def test_a_file_that_is_not_there(self):
-        _, stderr = self.troupe("run", "gone.tgz", status=2)
-        self.assertIn("gone.tgz: the file cannot be read", stderr)
 
 
 @unittest.skipUnless(os.environ.get("TROUPE_TEST_LONG"), "needs flytekit, which is large")

@@ -21,6 +21,7 @@
 #define TR_ACTORS_GRAPH_COMPILED_GRAPH_H
 
 #include "actors/graph/value/literal.h"
+#include "schemas/engine/flow.h"
 #include "schemas/engine/notify.h"
 #include "schemas/engine/plugin.h"
 
@@ -336,6 +337,7 @@ struct tr_workflow {
     struct tr_text labels; /* of its executions (actors/graph/document/labels.h) */
     const struct tr_notification *notifications; /* of its executions */
     uint32_t notification_count;
+    struct tr_bytes extra; /* as a task's: a flyteidl.core.WorkflowTemplate */
 };
 
 /* A value that a launch plan gives for an input of its workflow. */
@@ -374,6 +376,21 @@ struct tr_schedule {
     uint32_t kickoff_input;  /* gets the scheduled time; TR_GRAPH_NONE */
 };
 
+/*
+ * What a launch plan says of how its executions run: of all tasks in them variables, which win over
+ * their own, where they leave what they make beside their outputs, and whether they may be
+ * interrupted; and of the executions themselves.
+ */
+struct tr_run_settings {
+    const struct tr_environment *environment;
+    uint32_t environment_count;
+    struct tr_text raw_output_prefix; /* empty: each task's own folder */
+    uint8_t interruptible;            /* enum tr_choice */
+    bool refreshes_cache;             /* as `--cache refresh` does */
+    uint32_t max_parallelism;         /* nodes of its workflow at once; 0: as that says */
+    uint32_t executions_max;          /* that run at once, others are refused; 0: no bound */
+};
+
 struct tr_plan {
     struct tr_text name;
     struct tr_text description;
@@ -386,6 +403,8 @@ struct tr_plan {
     struct tr_text labels; /* of its executions, beside the workflow's, over which they win */
     const struct tr_notification *notifications; /* of its executions, behind the workflow's */
     uint32_t notification_count;
+    struct tr_run_settings run;
+    struct tr_bytes extra; /* as a task's: a flyteidl.admin.LaunchPlanSpec */
 };
 
 /* A bound over all executions of a store. */

@@ -480,7 +480,7 @@ static void move_notification(struct tri_transfer *transfer, void *item)
 static void move_workflow(struct tri_transfer *transfer, void *item)
 {
     struct tr_workflow *workflow = item;
-    begin(transfer, 22);
+    bool has_extra = begin_open(transfer, 23, workflow->extra.size > 0);
     move_text(transfer, &workflow->name);
     move_text(transfer, &workflow->description);
     move_text(transfer, &workflow->folder);
@@ -504,6 +504,12 @@ static void move_workflow(struct tri_transfer *transfer, void *item)
     move_text(transfer, &workflow->labels);
     MOVE_ITEMS(transfer, workflow->notifications, &workflow->notification_count, 9,
                move_notification);
+    if (has_extra) {
+        move_bytes(transfer, &workflow->extra);
+        if (workflow->extra.size == 0) {
+            fail(transfer, TR_MALFORMED);
+        }
+    }
 }
 
 static void move_plan_value(struct tri_transfer *transfer, void *item)
@@ -552,10 +558,31 @@ static void move_schedule(struct tri_transfer *transfer, struct tr_schedule *sch
     }
 }
 
+static bool says_something(const struct tr_plan *plan)
+{
+    const struct tr_run_settings *run = &plan->run;
+    return plan->extra.size > 0 || run->environment_count > 0 || run->raw_output_prefix.size > 0 ||
+           run->interruptible != TR_CHOICE_OPEN || run->refreshes_cache ||
+           run->max_parallelism > 0 || run->executions_max > 0;
+}
+
+static void move_run(struct tri_transfer *transfer, struct tr_plan *plan)
+{
+    struct tr_run_settings *run = &plan->run;
+    begin(transfer, 7);
+    MOVE_ITEMS(transfer, run->environment, &run->environment_count, 3, move_environment);
+    move_text(transfer, &run->raw_output_prefix);
+    move_kind(transfer, &run->interruptible, TR_CHOICE_YES);
+    move_bool(transfer, &run->refreshes_cache);
+    move_u32(transfer, &run->max_parallelism);
+    move_u32(transfer, &run->executions_max);
+    move_bytes(transfer, &plan->extra);
+}
+
 static void move_plan(struct tri_transfer *transfer, void *item)
 {
     struct tr_plan *plan = item;
-    begin(transfer, 8);
+    bool has_run = begin_open(transfer, 9, !is_reading(transfer) && says_something(plan));
     move_text(transfer, &plan->name);
     move_text(transfer, &plan->description);
     move_u32(transfer, &plan->workflow);
@@ -564,6 +591,12 @@ static void move_plan(struct tri_transfer *transfer, void *item)
     move_variables(transfer, &plan->inputs);
     move_text(transfer, &plan->labels);
     MOVE_ITEMS(transfer, plan->notifications, &plan->notification_count, 9, move_notification);
+    if (has_run) {
+        move_run(transfer, plan);
+    }
+    if (is_reading(transfer) && has_run && !says_something(plan)) {
+        fail(transfer, TR_MALFORMED);
+    }
 }
 
 static void move_pool(struct tri_transfer *transfer, void *item)

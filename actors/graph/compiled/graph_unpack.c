@@ -77,10 +77,14 @@ static bool check_settings(const struct tr_graph *graph, const struct tr_setting
     return is_config && is_software && is_index(settings->pool, graph->pool_count);
 }
 
+static bool check_extra(struct tr_bytes extra)
+{
+    return extra.size == 0 || tr_literal_check(NULL, extra) == 0;
+}
+
 static bool check_task(const struct tr_graph *graph, const struct tr_task *task)
 {
-    bool is_extra = task->extra.size == 0 || tr_literal_check(NULL, task->extra) == 0;
-    return is_extra && check_variables(&task->interface.inputs, true) &&
+    return check_extra(task->extra) && check_variables(&task->interface.inputs, true) &&
            check_variables(&task->interface.outputs, false) &&
            check_settings(graph, &task->settings, task->interface.inputs.count);
 }
@@ -144,7 +148,8 @@ static bool check_plan(const struct tr_graph *graph, const struct tr_plan *plan)
     size_t name_max = plan->schedule.is_set ? TR_GRAPH_NAME_BYTES_MAX : TR_FLYTE_NAME_BYTES_MAX;
     if (plan->workflow >= graph->workflow_count || plan->name.size > name_max ||
         !check_variables(&plan->inputs, true) || !tr_labels_are_good(plan->labels) ||
-        !check_notifications(plan->notifications, plan->notification_count)) {
+        !check_notifications(plan->notifications, plan->notification_count) ||
+        !check_extra(plan->extra)) {
         return false;
     }
     const struct tr_variables *inputs = &graph->workflows[plan->workflow].interface.inputs;
@@ -432,8 +437,7 @@ static bool check_node(struct check *check, uint32_t index)
     const struct tr_node *node = &workflow->nodes[index];
     bool is_parent = node->parent == TR_GRAPH_NONE ||
                      (node->parent < index && workflow->nodes[node->parent].kind == TR_NODE_BRANCH);
-    bool is_extra = node->extra.size == 0 || tr_literal_check(NULL, node->extra) == 0;
-    return is_parent && is_extra && check_target(node) &&
+    return is_parent && check_extra(node->extra) && check_target(node) &&
            in_range(node->input_first, node->input_count, workflow->binding_count) &&
            is_index(node->errors_output, node->outputs.count) &&
            check_variables(&node->outputs, false) && check_kind(check, index) &&
@@ -481,7 +485,7 @@ static bool check_workflow(struct check *check)
         !check_variables(&workflow->interface.outputs, false) ||
         !tr_labels_are_good(workflow->labels) ||
         !check_notifications(workflow->notifications, workflow->notification_count) ||
-        !check_order(check)) {
+        !check_extra(workflow->extra) || !check_order(check)) {
         return false;
     }
     for (uint32_t i = 0; i < workflow->binding_count; i++) {

@@ -102,6 +102,7 @@ void tri_compile_place_workflows(struct tri_compiler *compiler)
         workflow->labels = workflows[i].labels;
         workflow->notifications = workflows[i].notifications;
         workflow->notification_count = workflows[i].notification_count;
+        workflow->extra = workflows[i].extra;
         workflow->on_failure = workflow->finally = TR_GRAPH_NONE;
     }
 }

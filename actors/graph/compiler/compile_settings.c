@@ -320,6 +320,8 @@ static void compile_plan(struct tri_compiler *compiler, const struct tri_plan *s
     plan->labels = source->labels;
     plan->notifications = source->notifications;
     plan->notification_count = source->notification_count;
+    plan->run = source->run;
+    plan->extra = source->extra;
     plan->workflow = TR_GRAPH_NONE;
     if (source->workflow.text.size == 0) {
         return;

@@ -148,11 +148,13 @@ static struct tri_flyte_entity entity_of(enum tr_entity_kind kind, ProtobufCMess
         Flyteidl__Core__TaskTemplate *task = ((Flyteidl__Admin__TaskSpec *)message)->template_;
         entity.message = task == NULL ? NULL : &task->base;
         entity.id = task == NULL ? NULL : task->id;
+        entity.description = ((Flyteidl__Admin__TaskSpec *)message)->description;
     } else if (kind == TR_ENTITY_WORKFLOW) {
         Flyteidl__Core__WorkflowTemplate *workflow =
             ((Flyteidl__Admin__WorkflowSpec *)message)->template_;
         entity.message = workflow == NULL ? NULL : &workflow->base;
         entity.id = workflow == NULL ? NULL : workflow->id;
+        entity.description = ((Flyteidl__Admin__WorkflowSpec *)message)->description;
     } else {
         /* What a server says of it is not its own. */
         ((Flyteidl__Admin__LaunchPlan *)message)->closure = NULL;

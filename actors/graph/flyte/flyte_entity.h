@@ -6,6 +6,7 @@
 #ifndef TR_ACTORS_GRAPH_FLYTE_FLYTE_ENTITY_H
 #define TR_ACTORS_GRAPH_FLYTE_FLYTE_ENTITY_H
 
+#include <flyteidl/admin_description_entity.pb-c.h>
 #include <flyteidl/admin_launch_plan.pb-c.h>
 #include <flyteidl/workflow.pb-c.h>
 
@@ -20,6 +21,7 @@ struct tri_flyte_entity {
     const Flyteidl__Core__Identifier *id;
     ProtobufCMessage *message; /* a TaskTemplate, a WorkflowTemplate or a LaunchPlan */
     struct tr_bytes packed;    /* maps in the order of their keys: the same for equal entities */
+    const Flyteidl__Admin__DescriptionEntity *description; /* or NULL */
     const struct tr_entity *applied; /* with another package, whose row it is; NULL: of this one */
 };
 

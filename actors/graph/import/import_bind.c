@@ -262,6 +262,26 @@ static bool is_error(const struct tri_import *import, const Flyteidl__Core__Bind
            scalar->value_case == FLYTEIDL__CORE__SCALAR__VALUE_NONE_TYPE;
 }
 
+/* Whether a list or a map may be given where a type is expected. */
+static bool is_place_for(const flyte_type *expected, const Flyteidl__Core__BindingData *data)
+{
+    bool is_list = data->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_COLLECTION;
+    if (expected == NULL ||
+        (!is_list && data->value_case != FLYTEIDL__CORE__BINDING_DATA__VALUE_MAP)) {
+        return true;
+    }
+    switch (expected->type_case) {
+    case FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SIMPLE:
+        return expected->simple == FLYTEIDL__CORE__SIMPLE_TYPE__STRUCT;
+    case FLYTEIDL__CORE__LITERAL_TYPE__TYPE_COLLECTION_TYPE:
+        return is_list;
+    case FLYTEIDL__CORE__LITERAL_TYPE__TYPE_MAP_VALUE_TYPE:
+        return !is_list;
+    default:
+        return expected->type_case == FLYTEIDL__CORE__LITERAL_TYPE__TYPE_UNION_TYPE;
+    }
+}
+
 /* A reference is judged here as far as the compiler cannot: by fields and columns. */
 static void check_field(struct tri_import *import, const flyte_node *node,
                         const Flyteidl__Core__Binding *binding)
@@ -274,6 +294,18 @@ static void check_field(struct tri_import *import, const flyte_node *node,
     }
 }
 
+static bool check_kind(struct tri_import *import, const flyte_node *node,
+                       const Flyteidl__Core__Binding *binding)
+{
+    const Flyteidl__Core__BindingData *data = binding->binding;
+    bool is_map = node->target_case == FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE;
+    return data == NULL || is_map ||
+           is_place_for(tri_import_input_type(import, node, binding->var), data) ||
+           tri_import_tell(import, "MismatchingBindings",
+                           "a list or a map is bound where the input takes none\n"
+                           "bind a value of the input's type");
+}
+
 bool tri_import_bindings(struct tri_import *import, const flyte_node *message,
                          const struct tr_tree **with)
 {
@@ -282,6 +314,7 @@ bool tri_import_bindings(struct tri_import *import, const flyte_node *message,
     for (size_t i = 0; i < message->n_inputs; i++) {
         const Flyteidl__Core__Binding *binding = message->inputs[i];
         struct tr_text before = tri_import_begin(import, "inputs.", binding->var);
+        is_fine = check_kind(import, message, binding) && is_fine;
         check_field(import, message, binding);
         is_fine = tri_import_add_pair(import, &pairs, binding->var,
                                       is_error(import, binding)

@@ -125,6 +125,9 @@ struct tr_text tri_import_begin(struct tri_import *import, const char *part, con
 /* A text in the definition's arena. */
 struct tr_text tri_import_keep(struct tri_import *import, struct tr_text text);
 
+/* Whether a variable of a process may be called so. */
+bool tri_import_check_variable_name(struct tri_import *import, const char *name);
+
 /* A name that is there already is told: things begin with their names, as text. */
 bool tri_import_check_unique(struct tri_import *import, const void *items, uint32_t count,
                              size_t size, const char *noun);
@@ -248,9 +251,18 @@ bool tri_import_node(struct tri_import *import, const flyte_node *message, struc
 
 /* ------------------------------------------------------------------ import_extra.c */
 
-/* What a node, and a plugin's task, say that nobody acts on; NULL: nothing, or memory ended. */
+/* What a node says that nobody acts on; NULL: nothing, or memory ended. */
 const struct tr_tree *tri_import_extra(struct tri_import *import, const flyte_node *message);
-const struct tr_tree *tri_import_task_extra(struct tri_import *import, const flyte_task *message);
+
+/* The same of entities, packed; empty: nothing. Of a plugin's task it is more. */
+struct tr_bytes tri_import_task_extra(struct tri_import *import, const flyte_task *message,
+                                      bool is_plugins);
+struct tr_bytes tri_import_workflow_extra(struct tri_import *import, const flyte_workflow *message);
+struct tr_bytes tri_import_plan_extra(struct tri_import *import, const flyte_plan *message);
+
+/* What is said of an entity for people. */
+struct tr_text tri_import_description(struct tri_import *import,
+                                      const struct tri_flyte_entity *entity);
 
 /* ------------------------------------------------------------------ import_bind.c */
 
@@ -293,6 +305,11 @@ const flyte_type *tri_import_field_type(struct tri_import *import,
 void tri_import_check_field(struct tri_import *import,
                             const Flyteidl__Core__OutputReference *promise, const char *input,
                             const flyte_type *expected);
+
+/* ------------------------------------------------------------------ import_run.c */
+
+/* How the executions of a launch plan run. */
+bool tri_import_run(struct tri_import *import, const flyte_plan *plan, struct tr_run_settings *run);
 
 /* ------------------------------------------------------------------ import_plan.c */
 

@@ -3,6 +3,7 @@
  * are looked at; then workflows, then launch plans.
  */
 #include "actors/graph/compiler/fill.h"
+#include "actors/graph/flyte/flyte_message.h"
 #include "actors/graph/import/import.h"
 #include "actors/graph/import/import_inside.h"
 #include "schemas/codec/error.h"
@@ -25,8 +26,23 @@ struct importing {
     int error; /* of the package's own functions */
 };
 
+/* What is said of it for people, as its bytes. */
+static struct tr_bytes description_of(struct tr_arena *arena, const struct tri_flyte_entity *entity)
+{
+    struct tr_buffer bytes;
+    tr_buffer_init(&bytes, 0);
+    if (entity->description != NULL) {
+        tr_flyte_message_pack(&entity->description->base, &bytes);
+    }
+    struct tr_bytes kept = tr_arena_bytes(arena, tr_buffer_bytes(&bytes));
+    arena->error = arena->error != 0 ? arena->error : bytes.error;
+    tr_buffer_fini(&bytes);
+    return kept;
+}
+
 /* Shows each entity of the package itself, for keeping it. */
-static int keep(const struct tr_flyte_package *package, const struct tri_vector *entities)
+static int keep(const struct tr_flyte_package *package, struct tr_arena *arena,
+                const struct tri_vector *entities)
 {
     const struct tri_flyte_entity *items = entities->items;
     int error = 0;
@@ -44,6 +60,7 @@ static int keep(const struct tr_flyte_package *package, const struct tri_vector 
                         : tr_text_of(""),
             .python_path = package->python_path,
             .warm = package->warm,
+            .description = description_of(arena, &items[i]),
         };
         error = items[i].applied != NULL ? 0 : package->keep(package->self, &entity);
     }
@@ -119,7 +136,7 @@ static void fill_package(void *self, struct tri_definition *definition)
     }
     tri_flyte_note_unused(&entities, import.report);
     if (package->keep != NULL) {
-        importing->error = keep(package, &entities);
+        importing->error = keep(package, import.arena, &entities);
     }
     if (importing->error == 0) {
         tri_import_entities(&import);

@@ -292,6 +292,8 @@ static void fill_plan(struct tri_import *import, const struct tri_flyte_entity *
     }
     bool is_fine = take_defaults(import, message->spec->default_inputs, plan);
     is_fine = take_fixed(import, message, plan) && is_fine;
+    is_fine = tri_import_run(import, message, &plan->run) && is_fine;
+    plan->extra = tri_import_plan_extra(import, message);
     if (has_labels(message)) {
         is_fine = take_labels(import, message->spec->labels, plan) && is_fine;
     }

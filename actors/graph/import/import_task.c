@@ -293,7 +293,7 @@ static bool has_variable(const Flyteidl__Core__Container *container, const char 
     return false;
 }
 
-static bool check_variable_name(struct tri_import *import, const char *name)
+bool tri_import_check_variable_name(struct tri_import *import, const char *name)
 {
     if (name[0] != '\0' && strchr(name, '=') == NULL) {
         return true;
@@ -397,7 +397,7 @@ static bool take_environment(struct tri_import *import, const flyte_task *task,
     struct tri_vector variables = {0};
     bool is_fine = true;
     for (size_t i = 0; i < container->n_env; i++) {
-        is_fine = check_variable_name(import, container->env[i]->key) && is_fine;
+        is_fine = tri_import_check_variable_name(import, container->env[i]->key) && is_fine;
         add_variable(import, &variables, container->env[i]->key,
                      tr_text_of(container->env[i]->value));
     }
@@ -442,7 +442,7 @@ static bool add_secret(struct tri_import *import, const Flyteidl__Core__Secret *
                                     .version =
                                         tri_import_keep(import, tr_text_of(secret->group_version))};
     }
-    return name.data != NULL && check_variable_name(import, name.data);
+    return name.data != NULL && tri_import_check_variable_name(import, name.data);
 }
 
 /*
@@ -487,20 +487,8 @@ static bool take_container(struct tri_import *import, const flyte_task *message,
     bool is_fine = take_words(import, message, &task->task);
     is_fine = take_environment(import, message, &task->task.interface.inputs, settings) && is_fine;
     is_fine = tri_import_resources(import, message->container->resources, &given) && is_fine;
+    task->task.extra = tri_import_task_extra(import, message, false);
     return take_secrets(import, message, settings) && is_fine;
-}
-
-/* What its plugin may ask for, beside its configuration. */
-static void take_extra(struct tri_import *import, const flyte_task *message, struct tri_task *task)
-{
-    struct tr_literal_reader reader = {.report = import->report, .arena = import->arena};
-    const struct tr_tree *extra = tri_import_task_extra(import, message);
-    struct tr_buffer packed;
-    tr_buffer_init(&packed, 0);
-    if (extra != NULL && tr_literal_read(&reader, NULL, extra, &packed)) {
-        task->task.extra = tr_arena_bytes(import->definition->arena, tr_buffer_bytes(&packed));
-    }
-    tr_buffer_fini(&packed);
 }
 
 /* A plugin's task. */
@@ -512,7 +500,7 @@ static bool take_custom(struct tri_import *import, const flyte_task *message, st
                                "the task does not say what it runs\n"
                                "give it a container, or the type of a plugin");
     }
-    take_extra(import, message, task);
+    task->task.extra = tri_import_task_extra(import, message, true);
     if (message->custom == NULL || message->custom->n_fields == 0) {
         return true;
     }
@@ -608,6 +596,7 @@ void tri_import_task(struct tri_import *import, const struct tri_flyte_entity *e
     if (task != NULL) {
         task->name = (struct tri_name){.text = name};
         tri_definition_begin_task(definition, task);
+        task->task.description = tri_import_description(import, entity);
         /* The message lives in our arena, and is used for nothing else. */
         task->is_told =
             tri_import_is_told(import, fill_task(import, (flyte_task *)entity->message, task));

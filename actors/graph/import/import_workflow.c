@@ -185,6 +185,7 @@ static bool fill_workflow(struct tri_import *import, const flyte_workflow *messa
     if (message->failure_node != NULL) {
         fill_handler(import, message->failure_node, workflow);
     }
+    workflow->extra = tri_import_workflow_extra(import, message);
     workflow->policy = finishes ? TR_POLICY_FINISH_RUNNABLE : TR_POLICY_FAIL_IMMEDIATELY;
     return is_fine && (workflow->node_count > 0 ||
                        tri_import_tell(import, "NoNodesFound",
@@ -204,6 +205,7 @@ void tri_import_workflow(struct tri_import *import, const struct tri_flyte_entit
     if (workflow != NULL) {
         workflow->name = (struct tri_name){.text = name};
         tri_definition_begin_workflow(definition, workflow);
+        workflow->description = tri_import_description(import, entity);
         workflow->is_told = tri_import_is_told(
             import,
             fill_workflow(import, (const flyte_workflow *)entity->message, defaults, workflow));

@@ -154,6 +154,7 @@ struct tri_workflow {
     struct tr_text labels;
     const struct tr_notification *notifications;
     uint32_t notification_count;
+    struct tr_bytes extra;
     bool is_compiled; /* of a graph that is gone on from: only its name matters */
 };
 
@@ -169,6 +170,8 @@ struct tri_plan {
     struct tr_text labels;
     const struct tr_notification *notifications;
     uint32_t notification_count;
+    struct tr_run_settings run;
+    struct tr_bytes extra;
 };
 
 struct tri_pool {

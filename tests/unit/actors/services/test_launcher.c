@@ -192,6 +192,31 @@ static void test_labels_are_merged(void **state)
     flow_free(flow);
 }
 
+/* A launch plan may bound its executions; others of the same workflow do not count. */
+static void test_executions_of_a_plan_are_bounded(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new(definition);
+    static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
+    flow_obey(flow, rules);
+    struct tr_launch request = request_of(flow, "free");
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, 0);
+    request.plan = tr_graph_find_plan(flow->graph, tr_text_of("free"));
+    flow->graph->plans[request.plan].run.executions_max = 2;
+    static const char *const names[] = {"one", "two", "three"};
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        request.name = tr_text_of(names[i]);
+        flow_ask(flow, &request);
+        assert_int_equal(flow->launch_error, i < 2 ? 0 : TR_LIMIT);
+    }
+    flow_finish(flow);
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, 0);
+    flow_finish(flow);
+    flow_free(flow);
+}
+
 static void test_a_full_engine_begins_nothing(void **state)
 {
     (void)state;
@@ -305,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_names_last_over_crashes),
         cmocka_unit_test(test_what_cannot_be_launched_is_refused),
         cmocka_unit_test(test_labels_are_merged),
+        cmocka_unit_test(test_executions_of_a_plan_are_bounded),
         cmocka_unit_test(test_a_full_engine_begins_nothing),
         cmocka_unit_test(test_what_is_too_large_is_refused),
         cmocka_unit_test(test_graphs_are_held_while_they_are_used),

@@ -201,7 +201,7 @@ static void test_an_idle_execution_is_small(void **state)
     (void)state;
     struct flow *flow = flow_new_unrecorded(plain);
     flow->script = be_slow;
-    assert_true(sizeof(struct tr_workflow_state) <= 160);
+    assert_true(sizeof(struct tr_workflow_state) <= 168);
     flow_launch(flow, "main", "[1]", "warm");
     uint64_t before = tr_memory_used();
     char name[16];

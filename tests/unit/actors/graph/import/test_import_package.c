@@ -384,6 +384,52 @@ static void test_a_plan_has_labels(void **state)
         memmem(given.graph->plans[0].labels.data, given.graph->plans[0].labels.size, "blue", 4));
 }
 
+/* How its executions run; what is none of it is told in words. */
+static void test_a_plan_says_how_its_executions_run(void **state)
+{
+    (void)state;
+    Flyteidl__Admin__Envs variables = FLYTEIDL__ADMIN__ENVS__INIT;
+    Flyteidl__Core__KeyValuePair pair = FLYTEIDL__CORE__KEY_VALUE_PAIR__INIT;
+    Flyteidl__Core__KeyValuePair *pairs[] = {&pair};
+    Flyteidl__Admin__RawOutputDataConfig raw = FLYTEIDL__ADMIN__RAW_OUTPUT_DATA_CONFIG__INIT;
+    Flyteidl__Admin__ConcurrencyPolicy policy = FLYTEIDL__ADMIN__CONCURRENCY_POLICY__INIT;
+    Google__Protobuf__BoolValue no = GOOGLE__PROTOBUF__BOOL_VALUE__INIT;
+    pair.key = text("MODE");
+    pair.value = text("{{.input}}");
+    variables.n_values = 1;
+    variables.values = pairs;
+    raw.output_location_prefix = text("s3://bucket/raw");
+    policy.max = 2;
+    given.plan_spec.envs = &variables;
+    given.plan_spec.raw_output_data_config = &raw;
+    given.plan_spec.concurrency_policy = &policy;
+    given.plan_spec.interruptible = &no;
+    given.plan_spec.overwrite_cache = 1;
+    given.plan_spec.max_parallelism = 3;
+    assert_string_equal(compile(), "");
+    const struct tr_run_settings *run = &given.graph->plans[0].run;
+    assert_int_equal(run->environment_count, 1);
+    assert_true(tr_text_equal(run->environment[0].name, tr_text_of("MODE")));
+    assert_true(tr_text_equal(run->environment[0].value, tr_text_of("{{.input}}")));
+    assert_true(tr_text_equal(run->raw_output_prefix, tr_text_of("s3://bucket/raw")));
+    assert_int_equal(run->interruptible, TR_CHOICE_NO);
+    assert_true(run->refreshes_cache);
+    assert_int_equal(run->max_parallelism, 3);
+    assert_int_equal(run->executions_max, 2);
+    tr_graph_free(given.graph);
+    given.graph = NULL;
+    given.plan_spec.max_parallelism = -1;
+    policy.max = -1;
+    pair.key = text("a=b");
+    raw.output_location_prefix = text("raw");
+    const char *told = compile();
+    assert_non_null(strstr(told, "max_parallelism is less than 0; give 0 for no bound, or more"));
+    assert_non_null(strstr(told, "the concurrency policy's max is less than 0"));
+    assert_non_null(strstr(told, "'a=b' is no name of an environment variable"));
+    assert_non_null(strstr(told, "the raw output prefix is no absolute path and no URI; write it "
+                                 "as /data/raw or s3://bucket/raw"));
+}
+
 static void test_what_is_not_acted_on_is_told_once(void **state)
 {
     (void)state;
@@ -391,10 +437,13 @@ static void test_what_is_not_acted_on_is_told_once(void **state)
     flyteidl__core__task_node_overrides__init(&overrides);
     overrides.container_image = text("other:1");
     given.task_node.overrides = &overrides;
-    given.plan_spec.max_parallelism = 3;
+    Flyteidl__Admin__AuthRole role;
+    flyteidl__admin__auth_role__init(&role);
+    role.kubernetes_service_account = text("robot");
+    given.plan_spec.auth_role = &role;
     const char *told = compile();
-    assert_non_null(strstr(told, "f.plan: a launch plan's max_parallelism is kept and not acted "
-                                 "on here"));
+    assert_non_null(
+        strstr(told, "f.plan: a launch plan's auth role is kept and not acted on here"));
     assert_non_null(strstr(told, "f.flow: a node's container image is kept and not acted on here"));
     assert_non_null(given.graph);
 }
@@ -597,6 +646,7 @@ int main(void)
         TEST(test_a_node_says_it_before_its_task),
         TEST(test_the_older_form_of_schedules),
         TEST(test_a_plan_has_labels),
+        TEST(test_a_plan_says_how_its_executions_run),
         TEST(test_what_is_not_acted_on_is_told_once),
         TEST(test_a_plugins_task_has_what_else_it_says),
         TEST(test_a_process_has_nothing_of_it),
