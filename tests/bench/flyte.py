@@ -271,6 +271,8 @@ def cold(stage):
     serving = Engine(stage, "--no-warm")
     try:
         cold_beside_bare(stage, serving)
+        serving.measure("bearing", "-i", f"a={[*range(FEW)]}")
+        stage.print("cold_left_folders", len(list(stage.temporary.iterdir())), "folders", FEW)
         return map_element(stage, serving, "cold", min(stage.n, COLD_MAX))
     finally:
         serving.end()

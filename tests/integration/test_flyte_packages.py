@@ -765,12 +765,6 @@ class FlytekitTest(ProgramTest):
         inputs, _, version = entry.name.split("-")
         self.assertEqual([inputs, version], key)
 
-    @unittest.skipUnless(os.environ.get("TROUPE_TEST_1000"), "takes an hour of Python's starts")
-    def test_a_thousand_elements(self):
-        self.package("--fast")
-        done = self.document("run", "flows.tgz", "map_reduce", "-i", "size=1000")
-        self.assertEqual(done["outputs"], {"o0": sum(i * i for i in range(1000))})
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -10,6 +10,7 @@ import pathlib
 import random
 import signal
 import sys
+import sysconfig
 import tempfile
 import unittest
 
@@ -370,6 +371,30 @@ class WhenNotTest(WarmTest):
         self.assertEqual(self.output(), False)
         serving.signal(signal.SIGTERM)
         serving.end()
+
+    def test_flytekits_folders_go_with_their_attempt(self):
+        """Also where none is warm; and what the environment has Python begin with is there."""
+        self.module("""
+one, two = temporary()
+three = tempfile.mkdtemp()
+os.rmdir(three)
+give([is_warm(), one, two.name, three, os.environ["TROUPE_TMP"], BEGUN])
+""", before="""
+import tempfile
+from flytekit.bin.entrypoint import temporary
+from sitecustomize import BEGUN
+""")
+        base = self.folder / "base"
+        behind = pathlib.Path(sysconfig.get_path("purelib", "posix_user",
+                                                 vars={"userbase": str(base)}))
+        behind.mkdir(parents=True)
+        (behind / "sitecustomize.py").write_text("BEGUN = 1\n")
+        self.flow(env={"PYTHONUSERBASE": str(base), "TROUPE_WARM": "off"})
+        warm, one, two, other, tmp, begun = map(str, self.output())
+        self.assertEqual((warm, begun), ("False", "1"))
+        self.assertEqual([os.path.dirname(one), os.path.dirname(two)], [tmp, tmp])
+        self.assertEqual(os.path.dirname(other), tempfile.gettempdir())
+        self.assertFalse(os.path.exists(tmp))
 
     def test_limits_and_other_programs(self):
         self.module("give(is_warm())")
