@@ -32,7 +32,7 @@ struct tr_prepared {
 /* The options that say what is to be run, for a command's table. */
 #define TR_PREPARE_OPTIONS                                                                         \
     {'i', "input", "NAME=VALUE", "an input; @FILE reads a file", NULL, TR_COMPLETES_FILES, true},  \
-        {0,    "inputs",           "FILE", "inputs as YAML or JSON; - is stdin",                   \
+        {0,    "inputs",           "FILE", "inputs as YAML, JSON or .pb; - is stdin",              \
          NULL, TR_COMPLETES_FILES, false},                                                         \
         {0,    "name", "NAME", "calls the execution so (else WORKFLOW-xxxxx); it is no input",     \
          NULL, 0,      false},                                                                     \

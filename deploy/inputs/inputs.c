@@ -13,6 +13,7 @@
 #include "actors/graph/document/json.h"
 #include "actors/graph/document/limits.h"
 #include "actors/graph/document/yaml.h"
+#include "actors/graph/flyte/flyte.h"
 #include "deploy/common/file.h"
 #include "runtime/memory.h"
 #include "schemas/codec/spelling.h"
@@ -306,16 +307,60 @@ static void read_pair(struct inputs *inputs, const char *pair)
     read_value(inputs, index, place, equals + 1);
 }
 
-static void read_file_pair(struct inputs *inputs, const struct tr_pair *pair, const char *folder)
+/* The input that a file names, if the file's value counts. */
+static bool find_in_file(struct inputs *inputs, struct tri_place place, struct tr_text name,
+                         uint32_t *index)
 {
-    uint32_t index = tr_variables_find(inputs->variables, pair->key->text);
-    if (index == TR_GRAPH_NONE) {
-        tell_unknown(inputs, pair->key->place, pair->key->text);
+    uint32_t found = tr_variables_find(inputs->variables, name);
+    if (found == TR_GRAPH_NONE) {
+        tell_unknown(inputs, place, name);
+        return false;
+    }
+    *index = found;
+    inputs->given[found].is_in_file = true;
+    return !inputs->given[found].is_given;
+}
+
+static void read_document(struct inputs *inputs, const struct tr_tree *tree, const char *folder)
+{
+    uint32_t index;
+    if (tree->kind != TR_TREE_MAP) {
+        tri_report_add(inputs->report, tree->place, NULL,
+                       "inputs are a mapping, and this is %s\nwrite NAME: VALUE for each of them",
+                       tr_tree_noun(tree));
         return;
     }
-    inputs->given[index].is_in_file = true;
-    if (!inputs->given[index].is_given) {
-        (void)read_tree(inputs, index, pair->value, folder);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct tr_pair *pair = &tree->pairs[i];
+        if (find_in_file(inputs, pair->key->place, pair->key->text, &index)) {
+            (void)read_tree(inputs, index, pair->value, folder);
+        }
+    }
+}
+
+/* A LiteralMap of Flyte's, as the inputs.pb of a task and of an execution. */
+static void read_literals(struct inputs *inputs, struct tri_place place, struct tr_text text,
+                          const char *folder)
+{
+    struct tr_flyte_entry entry;
+    struct tr_flyte_walk walk = tr_flyte_entries(
+        (struct tr_bytes){.data = (const uint8_t *)text.data, .size = text.size});
+    uint32_t index;
+    while (tr_flyte_next_entry(&walk, &entry)) {
+        if (find_in_file(inputs, place, entry.name, &index)) {
+            struct tr_text before = tri_report_subject(inputs->report, entry.name);
+            const struct tr_tree *tree =
+                tr_flyte_literal(&inputs->arena, inputs->report,
+                                 inputs->variables->items[index].type, entry.literal, NULL);
+            (void)tri_report_subject(inputs->report, before);
+            if (tree != NULL) {
+                (void)read_tree(inputs, index, tree, folder);
+            }
+        }
+    }
+    if (!tr_flyte_is_whole(&walk)) {
+        tri_report_add(inputs->report, place, NULL,
+                       "the file is no LiteralMap of Flyte's\nwrite inputs as YAML or JSON");
     }
 }
 
@@ -347,14 +392,12 @@ static void read_file(struct inputs *inputs, const char *path)
         return;
     }
     struct tr_text text = {.data = data, .size = size};
-    const struct tr_tree *tree = document_tree(inputs, place, path, text);
-    if (tree != NULL && tree->kind != TR_TREE_MAP) {
-        tri_report_add(inputs->report, tree->place, NULL,
-                       "inputs are a mapping, and this is %s\nwrite NAME: VALUE for each of them",
-                       tr_tree_noun(tree));
-    }
-    for (uint32_t i = 0; tree != NULL && tree->kind == TR_TREE_MAP && i < tree->count; i++) {
-        read_file_pair(inputs, &tree->pairs[i], folder);
+    bool is_flytes = ends_with(path, ".pb");
+    const struct tr_tree *tree = is_flytes ? NULL : document_tree(inputs, place, path, text);
+    if (is_flytes) {
+        read_literals(inputs, place, text, folder);
+    } else if (tree != NULL) {
+        read_document(inputs, tree, folder);
     }
     tr_free(data);
 }

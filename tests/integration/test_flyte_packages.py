@@ -314,6 +314,24 @@ task t.said() -> (o0: int)
         done = self.document("run", "flows.tgz", "flows.more.double", "-i", "a=4")
         self.assertEqual(done["outputs"], {"o0": 8})
 
+    def test_inputs_are_a_file_of_flytes(self):
+        self.package(SUMS + """
+open("inputs.pb", "wb").write(literals_pb2.LiteralMap(
+    literals={name: integer(i + 1) for i, name in enumerate(("n0", "err"))}).SerializeToString())
+open("more.pb", "wb").write(literals_pb2.LiteralMap(
+    literals={"n9": integer(1), "n0": literals_pb2.Literal(collection={})}).SerializeToString())
+open("none.pb", "wb").write(b"\\xff")
+""")
+        words = ("run", "flows.tgz", "sums", "--inputs")
+        self.assertEqual(self.document(*words, "inputs.pb", "-i", "o0=5")["outputs"],
+                         {"o0": 11, "n0": 3})
+        _, stderr = self.troupe(*words, "more.pb", "-i", "o0=1", "-i", "err=1", status=2)
+        self.assertIn("more.pb: there is no input 'n9'; did you mean 'n0'?", stderr)
+        self.assertIn("n0: a list is no value of type int", stderr)
+        _, stderr = self.troupe(*words, "none.pb", status=2)
+        self.assertIn("none.pb: the file is no LiteralMap of Flyte's; write inputs as YAML or JSON",
+                      stderr)
+
     def test_short_names_where_they_are_clear(self):
         self.package(SUMS + """
 task("flows.other.add", "0", {"a": INTEGER})
