@@ -80,9 +80,8 @@ struct asking {
 /* ------------------------------------------------------------------ what is asked */
 
 /* What is passed on from the engine this process has, too. */
-static struct tr_text variable_of(const struct tr_task *task, const char *name)
+static struct tr_text variable_of(const struct tr_settings *settings, const char *name)
 {
-    const struct tr_settings *settings = &task->settings;
     for (uint32_t i = 0; i < settings->environment_count; i++) {
         if (tr_text_equal(settings->environment[i].name, tr_text_of(name)) &&
             !settings->environment[i].is_passed_on) {
@@ -93,10 +92,10 @@ static struct tr_text variable_of(const struct tr_task *task, const char *name)
     return tr_text_of(value == NULL ? "" : value);
 }
 
-static struct question *question_of(struct asking *asking, const struct tr_task *task)
+static struct question *question_of(struct asking *asking, const struct tr_settings *settings)
 {
-    struct tr_text path = variable_of(task, "PATH");
-    struct tr_text python_path = variable_of(task, "PYTHONPATH");
+    struct tr_text path = variable_of(settings, "PATH");
+    struct tr_text python_path = variable_of(settings, "PYTHONPATH");
     struct question *questions = asking->questions.items;
     for (uint32_t i = 0; i < asking->questions.count; i++) {
         if (tr_text_equal(questions[i].path, path) &&
@@ -132,16 +131,36 @@ static void add_module(struct asking *asking, struct question *question, const s
     }
 }
 
+static void gather_task(struct asking *asking, const struct tr_task *task,
+                        const struct tr_settings *settings)
+{
+    bool is_flytekits =
+        task->argc > 0 && tr_text_equal(task->argv[0], tr_text_of(TR_PYTHON_EXECUTE));
+    struct question *question = is_flytekits ? question_of(asking, settings) : NULL;
+    if (question != NULL) {
+        add_module(asking, question, task);
+    }
+}
+
+/* Nodes may have other images than their tasks. */
+static void gather_nodes(struct asking *asking, const struct tr_graph *graph,
+                         const struct tr_workflow *workflow)
+{
+    for (uint32_t i = 0; i < workflow->node_count; i++) {
+        const struct tr_node *node = &workflow->nodes[i];
+        if (node->settings != NULL && node->target_kind == TR_TARGET_TASK) {
+            gather_task(asking, &graph->tasks[node->target], node->settings);
+        }
+    }
+}
+
 static void gather(struct asking *asking, const struct tr_graph *graph)
 {
     for (uint32_t i = 0; i < graph->task_count; i++) {
-        const struct tr_task *task = &graph->tasks[i];
-        bool is_flytekits =
-            task->argc > 0 && tr_text_equal(task->argv[0], tr_text_of(TR_PYTHON_EXECUTE));
-        struct question *question = is_flytekits ? question_of(asking, task) : NULL;
-        if (question != NULL) {
-            add_module(asking, question, task);
-        }
+        gather_task(asking, &graph->tasks[i], &graph->tasks[i].settings);
+    }
+    for (uint32_t i = 0; i < graph->workflow_count; i++) {
+        gather_nodes(asking, graph, &graph->workflows[i]);
     }
 }
 

@@ -343,8 +343,8 @@ static void read_literals(struct inputs *inputs, struct tri_place place, struct 
                           const char *folder)
 {
     struct tr_flyte_entry entry;
-    struct tr_flyte_walk walk = tr_flyte_entries(
-        (struct tr_bytes){.data = (const uint8_t *)text.data, .size = text.size});
+    struct tr_flyte_walk walk =
+        tr_flyte_entries((struct tr_bytes){.data = (const uint8_t *)text.data, .size = text.size});
     uint32_t index;
     while (tr_flyte_next_entry(&walk, &entry)) {
         if (find_in_file(inputs, place, entry.name, &index)) {

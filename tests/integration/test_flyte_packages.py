@@ -623,9 +623,11 @@ for name, image in (("flows.one", "ghcr.io/team/gpu:1"), ("flows.two", "ghcr.io/
     spec = task(name, "", {}, STRING, args=["pyflyte-execute", name])
     spec.template.container.image = image
     members[-1] = (members[-1][0], spec.SerializeToString())
-workflow("flows.all", {}, [node(f"n{i}", f"flows.{name}") for i, name in
-                           enumerate(("one", "two", "three"))],
-         {f"o{i}": promise(f"n{i}") for i in range(3)}, {f"o{i}": STRING for i in range(3)})
+nodes = [node(f"n{i}", f"flows.{name}") for i, name in
+         enumerate(("one", "two", "three", "three"))]
+nodes[3].task_node.overrides.container_image = "ghcr.io/team/gpu:9"
+workflow("flows.all", {}, nodes,
+         {f"o{i}": promise(f"n{i}") for i in range(4)}, {f"o{i}": STRING for i in range(4)})
 """)
         for name in ("gpu", "all", "active", "venv"):
             (self.make_python(name) / "pyflyte-execute").write_text(
@@ -636,9 +638,10 @@ workflow("flows.all", {}, [node(f"n{i}", f"flows.{name}") for i, name in
         environment = self.environment() | {"VIRTUAL_ENV": str(self.folder / "active")}
         self.environment = lambda: environment
         done = self.document("run", "flows.tgz", "flows.all")
-        self.assertEqual(done["outputs"], {"o0": "gpu", "o1": "all", "o2": "active"})
+        self.assertEqual(done["outputs"], {"o0": "gpu", "o1": "all", "o2": "active",
+                                           "o3": "gpu"})
         done = self.document("run", "flows.tgz", "flows.all", "--python", "venv/bin/python")
-        self.assertEqual(done["outputs"], {"o0": "venv", "o1": "venv", "o2": "venv"})
+        self.assertEqual(done["outputs"], {f"o{i}": "venv" for i in range(4)})
 
     def test_a_python_is_asked_once(self):
         self.package(self.FAST + self.CODE % 1)

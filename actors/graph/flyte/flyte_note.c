@@ -36,7 +36,6 @@ static const struct note notes[] = {
     {WORKFLOW, "tags", "a workflow's tags"},
     {NODE, "config", "a node's config"},
     {OVERRIDES, "extended_resources", "a node's extended resources"},
-    {OVERRIDES, "container_image", "a node's container image"},
     {OVERRIDES, "pod_template", "a node's pod template"},
     {TASK, "tags", "a task's tags"},
     {TASK, "pod_template_name", "a task's pod template"},

@@ -172,6 +172,9 @@ bool tri_import_timeout(struct tri_import *import, const Google__Protobuf__Durat
 void tri_import_interruptible(bool is_interruptible, const struct tri_import_settings *given);
 bool tri_import_resources(struct tri_import *import, const Flyteidl__Core__Resources *resources,
                           const struct tri_import_settings *given);
+/* Another image than the task's: its name, and where its program is found (empty: as the task's). */
+bool tri_import_image(struct tri_import *import, const char *image, struct tr_text path,
+                      const struct tri_import_settings *given);
 
 /* A cache of a task (NULL: it is not known); without a version there is none. */
 bool tri_import_cache(struct tri_import *import, const flyte_task *task, const char *version,
@@ -192,6 +195,7 @@ bool tri_import_duration(struct tri_import *import, const char *field,
 void tri_import_task(struct tri_import *import, const struct tri_flyte_entity *entity);
 
 /* The variable PATH of a task of the package; empty: the engine's. */
+struct tr_text tri_import_image_path(const struct tr_flyte_package *package, const char *image);
 struct tr_text tri_import_path(const struct tr_flyte_package *package, const flyte_task *task);
 
 /* Whether a task has flytekit's settings for serializing a graph. */

@@ -43,6 +43,21 @@ static struct tri_import_settings settings_of(struct tri_node *node)
                                         .first = &node->first_override};
 }
 
+/* The image chooses the environment of a task that runs in a container. */
+static bool take_image(struct tri_import *import, const Flyteidl__Core__TaskNode *task,
+                       const struct tri_import_settings *given)
+{
+    const char *image = task->overrides->container_image;
+    const flyte_task *run =
+        image[0] == '\0' || import->package == NULL || task->reference_id == NULL
+            ? NULL
+            : tri_import_find_task(import, task->reference_id);
+    bool has_container =
+        run != NULL && run->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
+    return !has_container ||
+           tri_import_image(import, image, tri_import_image_path(import->package, image), given);
+}
+
 static bool fill_task(struct tri_import *import, const Flyteidl__Core__TaskNode *task,
                       enum tri_body body, struct tri_node *node)
 {
@@ -50,7 +65,8 @@ static bool fill_task(struct tri_import *import, const Flyteidl__Core__TaskNode 
     node->body = body;
     bool is_fine = take_target(import, TR_ENTITY_TASK, task->reference_id, node);
     return (task->overrides == NULL ||
-            tri_import_resources(import, task->overrides->resources, &given)) &&
+            (tri_import_resources(import, task->overrides->resources, &given) &&
+             take_image(import, task, &given))) &&
            is_fine;
 }
 

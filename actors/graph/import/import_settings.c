@@ -131,6 +131,26 @@ bool tri_import_resources(struct tri_import *import, const Flyteidl__Core__Resou
     return is_fine;
 }
 
+/* ------------------------------------------------------------------ images */
+
+bool tri_import_image(struct tri_import *import, const char *image, struct tr_text path,
+                      const struct tri_import_settings *given)
+{
+    struct tr_settings *settings = &given->settings->settings;
+    struct tr_environment *items = tr_arena_array(import->definition->arena, 2, sizeof *items);
+    if (items == NULL) {
+        return false;
+    }
+    items[0] = (struct tr_environment){.name = tr_text_of("FLYTE_INTERNAL_IMAGE"),
+                                       .value = tri_import_keep(import, tr_text_of(image))};
+    items[1] =
+        (struct tr_environment){.name = tr_text_of("PATH"), .value = tri_import_keep(import, path)};
+    settings->environment = items;
+    settings->environment_count = path.size > 0 ? 2 : 1;
+    give(given, TRI_ENVIRONMENT, "env");
+    return true;
+}
+
 /* ------------------------------------------------------------------ caches */
 
 /*

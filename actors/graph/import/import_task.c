@@ -353,15 +353,20 @@ static void add_identity(struct tri_import *import, const flyte_task *task,
     }
 }
 
-struct tr_text tri_import_path(const struct tr_flyte_package *package, const flyte_task *task)
+struct tr_text tri_import_image_path(const struct tr_flyte_package *package, const char *image)
 {
-    bool has_container = task->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
-    for (size_t i = 0; has_container && i < package->path_count; i++) {
-        if (fnmatch(package->paths[i].images, task->container->image, 0) == 0) {
+    for (size_t i = 0; i < package->path_count; i++) {
+        if (fnmatch(package->paths[i].images, image, 0) == 0) {
             return package->paths[i].path;
         }
     }
     return package->path;
+}
+
+struct tr_text tri_import_path(const struct tr_flyte_package *package, const flyte_task *task)
+{
+    bool has_container = task->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
+    return has_container ? tri_import_image_path(package, task->container->image) : package->path;
 }
 
 /* Where the program and its modules are found, as the image that would have them is not used. */

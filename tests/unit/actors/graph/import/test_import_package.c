@@ -435,7 +435,9 @@ static void test_what_is_not_acted_on_is_told_once(void **state)
     (void)state;
     Flyteidl__Core__TaskNodeOverrides overrides;
     flyteidl__core__task_node_overrides__init(&overrides);
-    overrides.container_image = text("other:1");
+    Flyteidl__Core__K8sPod pod = FLYTEIDL__CORE__K8S_POD__INIT;
+    pod.primary_container_name = text("main");
+    overrides.pod_template = &pod;
     given.task_node.overrides = &overrides;
     Flyteidl__Admin__AuthRole role;
     flyteidl__admin__auth_role__init(&role);
@@ -444,7 +446,7 @@ static void test_what_is_not_acted_on_is_told_once(void **state)
     const char *told = compile();
     assert_non_null(
         strstr(told, "f.plan: a launch plan's auth role is kept and not acted on here"));
-    assert_non_null(strstr(told, "f.flow: a node's container image is kept and not acted on here"));
+    assert_non_null(strstr(told, "f.flow: a node's pod template is kept and not acted on here"));
     assert_non_null(given.graph);
 }
 
