@@ -90,10 +90,13 @@ class PluginsElementsTest(PackageTest):
         (self.store / "settings.yaml").write_text(
             f"plugins:\n  wait: {{path: {PLUGINS}/wait.so}}\n")
         self.package(ASKING.replace("@PORT@", str(server.server_port)))
-        tries = [1 + refusals(number) for number in range(size)]
-        self.assertEqual(run_long(self, "f.flow", "-i", f"size={size}"),
-                         {"o0": [size, sum(tries)]})
-        self.assertEqual(sum(server.asked.values()), sum(tries))
+        count, tries = run_long(self, "f.flow", "-i", f"size={size}")["o0"]
+        self.assertEqual(count, size)
+        self.assertEqual(server.asked, {f"/{i}": 1 + refusals(i) for i in range(size)})
+        if size <= 1000:
+            self.assertEqual(tries, sum(server.asked.values()))
+        else:  # of so many at once the server turns some away, which then ask once more
+            self.assertGreaterEqual(tries, sum(server.asked.values()))
 
     def test_ten(self):
         self.run_of(10)

@@ -5,7 +5,6 @@ TROUPE_TMP, which goes with it. Warm workers do the same on their own. For all o
 the same, since names of sockets there must not be long.
 """
 
-import importlib.util
 import os
 import sys
 from importlib.machinery import PathFinder
@@ -38,6 +37,7 @@ def import_the_next():
     own = os.path.dirname(__file__)
     spec = PathFinder.find_spec(__name__, [path for path in sys.path if path != own])
     if spec is not None and spec.loader is not None:
+        import importlib.util  # which takes longer than all else
         sys.modules[__name__] = module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
 
