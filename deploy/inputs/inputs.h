@@ -6,7 +6,8 @@
  * everything else YAML, so that lists are [1, 2]. `@FILE` reads a file: for a string its text, for
  * bytes its bytes, for everything else JSON or YAML in it; `@@` begins a value with one `@`. An
  * inputs file is JSON or Flyte's inputs.pb where its name ends so, else YAML; relative paths in it
- * count from its folder, those in a VALUE from the current one. Where both name an input, `-i` wins.
+ * count from its folder, those in a VALUE from the current one. Where both name an input, `-i`
+ * wins.
  */
 #ifndef TR_DEPLOY_INPUTS_INPUTS_H
 #define TR_DEPLOY_INPUTS_INPUTS_H

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """The workflow that everybody begins with: a list, a map over its elements, their sum.
 
-As flytekit writes it (examples/flyte/map_reduce.py), by its own tasks; and with elements that are a
-plugin's, which keeps a typed state of each. Both with 10 and 1,000 elements, the latter in any case;
-with TROUPE_TEST_LONG the plugin's with 100,000 as well, and with TROUPE_TEST_100000 flytekit's, which
-takes an hour of processes.
+With elements that are a plugin's, which keeps a typed state of each: 10 and 1,000, and with
+TROUPE_TEST_LONG 100,000. As flytekit writes it (examples/flyte/map_reduce.py), by its own tasks:
+10 and 1,000 with TROUPE_TEST_LONG, and with TROUPE_TEST_100000 so many, which takes an hour.
 """
 
 import collections

@@ -239,8 +239,8 @@ def branch(has_else=True, has_condition=True, var="i"):
                  "plugin [ValueRequired]"),
                 ("spec = task('f.t', '1', {'a': INTEGER})\nspec.template.ClearField('interface')\n"
                  "again(spec)\nworkflow('f.w', {}, [node('n0', 'f.t', a=scalar(1))], "
-                 "{'o0': promise('n0')})", "Node Id: f.w.n0, Description: 'f.t' has no input 'a'; it "
-                 "has none: remove it"),
+                 "{'o0': promise('n0')})",
+                 "Node Id: f.w.n0, Description: 'f.t' has no input 'a'; it has none: remove it"),
                 ("spec = workflow('f.w', {'a': INTEGER}, [], {'o0': promise('', 'a')})\n"
                  "spec.template.ClearField('interface')\nagain(spec)", "[NoNodesFound]"),
                 ("made = plan('f.p', 'f.w')\nmade.spec.ClearField('workflow_id')\nagain(made)",

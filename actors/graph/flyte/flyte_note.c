@@ -20,6 +20,9 @@ struct note {
 #define NODE &flyteidl__core__node_metadata__descriptor
 #define OVERRIDES &flyteidl__core__task_node_overrides__descriptor
 #define TASK &flyteidl__core__task_metadata__descriptor
+#define CONTAINER &flyteidl__core__container__descriptor
+#define SECURITY &flyteidl__core__security_context__descriptor
+#define EXTENDED &flyteidl__core__extended_resources__descriptor
 
 static const struct note notes[] = {
     {PLAN, "role", "a launch plan's role"},
@@ -35,8 +38,13 @@ static const struct note notes[] = {
     {WORKFLOW, "quality_of_service", "a workflow's quality of service"},
     {WORKFLOW, "tags", "a workflow's tags"},
     {NODE, "config", "a node's config"},
-    {OVERRIDES, "extended_resources", "a node's extended resources"},
     {OVERRIDES, "pod_template", "a node's pod template"},
+    {CONTAINER, "ports", "a container's ports"},
+    {CONTAINER, "architecture", "a container's architecture"},
+    {SECURITY, "run_as", "an identity to run as"},
+    {SECURITY, "tokens", "a security context's tokens"},
+    {EXTENDED, "gpu_accelerator", "an accelerator's kind"},
+    {EXTENDED, "shared_memory", "shared memory"},
     {TASK, "tags", "a task's tags"},
     {TASK, "pod_template_name", "a task's pod template"},
     {TASK, "metadata", "a task's labels and annotations"},

@@ -172,7 +172,7 @@ bool tri_import_timeout(struct tri_import *import, const Google__Protobuf__Durat
 void tri_import_interruptible(bool is_interruptible, const struct tri_import_settings *given);
 bool tri_import_resources(struct tri_import *import, const Flyteidl__Core__Resources *resources,
                           const struct tri_import_settings *given);
-/* Another image than the task's: its name, and where its program is found (empty: as the task's). */
+/* Another image than the task's, and where its program is found; empty: as the task's. */
 bool tri_import_image(struct tri_import *import, const char *image, struct tr_text path,
                       const struct tri_import_settings *given);
 
