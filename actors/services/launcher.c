@@ -31,8 +31,10 @@
 /* The two indexes take the pages in turn. */
 #define INDEX_COUNT 2
 
-/* What is known of an execution. It lies in pages as it is; older ones end before `launching`
- * or before `plan`. */
+/*
+ * What is known of an execution. It lies in pages as it is; older ones end before `launching`, or
+ * before `plan`.
+ */
 struct known {
     struct tr_ref execution;
     uint64_t graph;
@@ -477,10 +479,10 @@ static int keep_name(struct launch *launch)
 static int count_one_more(struct launch *launch)
 {
     struct plan_key plan = {.plan = launch->plan};
-    int error =
-        count_by(launch->context, launch->state, graph_key(&launch->number), 1, &(uint64_t){0});
+    uint64_t count;
+    int error = count_by(launch->context, launch->state, graph_key(&launch->number), 1, &count);
     if (error == 0 && launch->plan != 0) {
-        error = count_by(launch->context, launch->state, plan_bytes(&plan), 1, &(uint64_t){0});
+        error = count_by(launch->context, launch->state, plan_bytes(&plan), 1, &count);
     }
     launch->state->live += error == 0 ? 1 : 0;
     return error;
@@ -708,13 +710,11 @@ static int check_ended(struct tr_context *context, const struct tr_launcher_stat
 {
     struct tr_index names = names_of(state);
     struct tr_bytes value;
-    struct known known;
     int error = tr_index_find(context, &names, bytes_of(name), &value);
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
-    memcpy(&known, value.data, sizeof known);
-    return known.execution.key.group == execution ? TR_BUSY : 0;
+    return known_of(value).execution.key.group == execution ? TR_BUSY : 0;
 }
 
 /* The next one of the list: all of it goes, or some rows; TR_BUSY: it lives. */

@@ -6,12 +6,14 @@ Packages are put together with Flyte's own library; with TROUPE_TEST_LONG flytek
 itself, with its own references.
 """
 
+import json
 import os
 import shutil
 import subprocess
 import unittest
+import urllib.request
 
-from program import ProgramTest
+from program import ProgramTest, free_port
 import test_flyte_packages
 from test_flyte import DECIDE, KIT, KIT_PYTHON, have_library
 from test_flyte_packages import SUMS, PackageTest
@@ -60,6 +62,23 @@ class ApplyTest(PackageTest):
         stdout, _ = self.troupe("inspect", "flows.tgz", "user.main")
         self.assertIn("n0  task      flows.more.double:v1\n", stdout)
         self.assertIn("n1  task      flows.more.double\n", stdout)
+
+    def test_docstrings_are_kept(self):
+        """Flyte's clients read them as they were."""
+        self.package("""
+spec = task("t.said", "1", {})
+spec.description.short_description = "Says one."
+spec.description.source_code.link = "https://example.org/t.py"
+again(spec)
+""")
+        self.apply("--version", "v1")
+        port = free_port()
+        self.start("serve", "--http", str(port)).wait_for("insecure: ")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/description_entities/TASK/"
+                                    "default/development/t.said/v1") as answer:
+            said = json.load(answer)
+        self.assertEqual((said["short_description"], said["source_code"]["link"]),
+                         ("Says one.", "https://example.org/t.py"))
 
     def test_of_another_domain(self):
         self.package(APPLIED)

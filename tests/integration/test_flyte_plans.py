@@ -164,6 +164,17 @@ again(made)
             self.assertIn(f"m.more: a launch plan's {part} is kept and not acted on here", stdout)
         self.assertNotIn("environment", stdout)
 
+    def test_a_default_plan_that_says_something(self):
+        """It has its workflow's name here, and is gone."""
+        self.packaged(WAITS + """
+made = plan("m.flow", "m.flow")
+made.spec.max_parallelism = 2
+again(made)
+""")
+        self.assertIn("m.flow: how its executions run is kept and not acted on here, since the "
+                      "launch plan has its workflow's name; give it another name",
+                      self.troupe("check", "flows.tgz")[0])
+
     def test_what_is_wrong(self):
         self.packaged(WAITS + """
 made = plan("m.wrong", "m.flow")

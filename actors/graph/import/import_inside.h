@@ -315,6 +315,9 @@ void tri_import_check_field(struct tri_import *import,
 /* How the executions of a launch plan run. */
 bool tri_import_run(struct tri_import *import, const flyte_plan *plan, struct tr_run_settings *run);
 
+/* Warns where a plan that is gone, as it is its workflow's default, says something of it. */
+void tri_import_note_run(struct tri_import *import, const flyte_plan *plan);
+
 /* ------------------------------------------------------------------ import_plan.c */
 
 /* Whether it is what flytekit gives each workflow: its defaults, under its name. */

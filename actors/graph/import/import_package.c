@@ -100,6 +100,8 @@ void tri_import_entities(struct tri_import *import)
     for (uint32_t i = 0; i < import->entity_count; i++) {
         if (is_plan(import, &entities[i])) {
             tri_import_plan(import, &entities[i]);
+        } else if (entities[i].kind == TR_ENTITY_PLAN) {
+            tri_import_note_run(import, (const flyte_plan *)entities[i].message);
         }
     }
 }

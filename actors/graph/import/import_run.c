@@ -58,6 +58,24 @@ static bool take_count(struct tri_import *import, int32_t value, const char *pro
     return true;
 }
 
+void tri_import_note_run(struct tri_import *import, const flyte_plan *plan)
+{
+    const Flyteidl__Admin__LaunchPlanSpec *spec = plan->spec;
+    const Flyteidl__Admin__RawOutputDataConfig *raw = spec->raw_output_data_config;
+    bool says_something = (spec->envs != NULL && spec->envs->n_values > 0) ||
+                          (raw != NULL && raw->output_location_prefix[0] != '\0') ||
+                          spec->interruptible != NULL || spec->overwrite_cache ||
+                          spec->max_parallelism != 0 ||
+                          (spec->concurrency_policy != NULL && spec->concurrency_policy->max != 0);
+    if (says_something) {
+        struct tr_text before = tri_report_subject(import->report, tr_text_of(plan->id->name));
+        tri_report_warn(import->report, TRI_IMPORT_NOWHERE,
+                        "how its executions run is kept and not acted on here, since the launch "
+                        "plan has its workflow's name\ngive it another name");
+        (void)tri_report_subject(import->report, before);
+    }
+}
+
 bool tri_import_run(struct tri_import *import, const flyte_plan *plan, struct tr_run_settings *run)
 {
     const Flyteidl__Admin__LaunchPlanSpec *spec = plan->spec;
