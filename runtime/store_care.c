@@ -3,6 +3,8 @@
  */
 #include "runtime/store_care.h"
 
+#include <stdio.h>
+
 #include "runtime/journal/store_folder.h"
 #include "runtime/postgres/postgres.h"
 #include "runtime/sqlite/sqlite.h"
@@ -26,6 +28,14 @@ static int init_folder(const struct tri_store_options *options, char *explain, b
     return error;
 }
 
+static int refuse(char *explain, const char *words)
+{
+    if (explain != NULL) {
+        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", words);
+    }
+    return TR_INVALID;
+}
+
 int tri_store_init(const struct tri_store_options *given, char *explain, bool *was_made)
 {
     char bound[TRI_STORE_LOCATOR_BYTES];
@@ -33,6 +43,9 @@ int tri_store_init(const struct tri_store_options *given, char *explain, bool *w
     int error = tri_store_locate(options.folder, &options.locator, explain, bound);
     if (error != 0) {
         return error;
+    }
+    if (options.locator == NULL && options.partitions != 0) {
+        return refuse(explain, "a store in a folder has one host, and is not divided");
     }
     if (options.locator == NULL) {
         return init_folder(&options, explain, was_made);

@@ -10,7 +10,9 @@
 /*
  * Makes a store: a folder with its file, or a schema with its tables, which becomes the role's.
  * `was_made`: false if one was there already, which stays as it is. Errors: those of
- * tri_store_open; `explain` (TRI_STORE_EXPLAIN_BYTES, may be NULL) gets the words.
+ * tri_store_open; TR_INVALID: `partitions` is given, and is no number of them, or not that of the
+ * store that is there, or the store is in a folder. `explain` (TRI_STORE_EXPLAIN_BYTES, may be
+ * NULL) gets the words.
  */
 TR_MUST_USE int tri_store_init(const struct tri_store_options *options, char *explain,
                                bool *was_made);

@@ -5,6 +5,7 @@
 #include "deploy/commands/store.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "deploy/cli/commands.h"
@@ -54,10 +55,32 @@ static void end_document(struct tr_document *document)
 
 /* ----------------------------------------------------------------------------- verbs */
 
+/* A number that is too large for any store is refused by its maker, with that in the words. */
+static enum tr_exit_status read_partitions(struct tr_store_target *target)
+{
+    const struct tr_invocation *invocation = target->invocation;
+    const char *word = tr_arguments_value(&invocation->arguments, "partitions");
+    if (word == NULL) {
+        return TR_EXIT_DONE;
+    }
+    size_t digits = strspn(word, "0123456789");
+    target->options.partitions = (uint32_t)strtoul(word, NULL, 10);
+    bool is_number = digits > 0 && digits <= 9 && word[digits] == '\0';
+    return is_number && target->options.partitions != 0
+               ? TR_EXIT_DONE
+               : tr_command_mistake(invocation->command,
+                                    "--partitions takes a number from 1 to %d, and not '%.60s'",
+                                    TR_PARTITIONS_MAX, word);
+}
+
 enum tr_exit_status tr_store_init(struct tr_store_target *target)
 {
     bool was_made = false;
     struct tr_document document;
+    enum tr_exit_status status = read_partitions(target);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
     int error = tri_store_init(&target->options, target->explain, &was_made);
     if (error != 0) {
         return tr_store_target_failed(target, error);
@@ -201,6 +224,11 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
                                                  .views = &tr_history_views}};
     for (size_t i = 0; i < TR_COUNT_OF(verbs); i++) {
         if (strcmp(word, verbs[i].name) == 0) {
+            if (verbs[i].run != tr_store_init &&
+                tr_arguments_has(&invocation->arguments, "partitions")) {
+                return tr_command_mistake(invocation->command,
+                                          "--partitions belongs to init alone");
+            }
             enum tr_exit_status status = find_target(&target);
             return status != TR_EXIT_DONE ? status : verbs[i].run(&target);
         }
@@ -209,6 +237,12 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
                               "'%.60s' is nothing that is done to a store; write one of %s", word,
                               VERBS);
 }
+
+static const struct tr_option options[] = {
+    {0, "partitions", "N", "init: parts of the work that hosts may share, 1 to 1024 (1024)", NULL,
+     0, false},
+    {0},
+};
 
 const struct tr_command tr_command_store = {
     .name = "store",
@@ -232,6 +266,7 @@ const struct tr_command tr_command_store = {
                 "  troupe store check -o json\n"
                 "  troupe store upgrade postgresql://troupe_owner@db.example/troupe\n"
                 "  troupe store fix-modes --store /var/lib/troupe",
+    .options = options,
     .outputs = "text|json|yaml",
     .has_store = true,
     .words_min = 1,

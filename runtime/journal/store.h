@@ -159,6 +159,12 @@ struct tri_store_member {
     uint32_t process_lease_ms; /* its processes end so long behind its last word; 0: as it was */
 };
 
+/*
+ * Into how many partitions the groups of a store in a database are divided unless something else is
+ * wanted: enough for TRI_MEMBERS_MAX hosts to have about the same share, and few to be looked at.
+ */
+#define TRI_STORE_PARTITIONS 1024
+
 /* Bytes of a host's name. */
 #define TRI_STORE_MEMBER_NAME_BYTES_MAX 64
 
@@ -167,7 +173,9 @@ struct tri_store_options {
     const char *folder;  /* created if missing, mode 0700; with a locator it may be NULL */
     const char *locator; /* of a database, in place of one in the folder; or NULL */
     enum tr_durability durability; /* PROCESS or FULL */
-    bool takes_over; /* of a store in a database: its engine works in this folder from now on */
+    uint32_t partitions; /* of one that is made in a database: into how many its groups are divided;
+                            0: TRI_STORE_PARTITIONS, or as it is */
+    bool takes_over;     /* of a store in a database: its engine works in this folder from now on */
     const struct tri_store_member *member;  /* the same: as which host; NULL: as whoever has it */
     bool read_only;                         /* takes no lock and no fence; commits are refused */
     const struct tr_schema *const *records; /* the record schemas, each a table */

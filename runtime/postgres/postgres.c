@@ -162,6 +162,7 @@ static int begin(const struct tri_store_options *options, int patience_ms, const
     self->views = options->views;
     self->member = options->member;
     self->takes_over = options->takes_over;
+    self->partitions = options->partitions;
     self->patience_ms = patience_ms;
     (void)snprintf(self->place, sizeof self->place, "the database");
     (void)tri_postgres_report(self, 0, "no error so far");

@@ -12,9 +12,35 @@
 
 /* ----------------------------------------------------------------------------- init */
 
+static int check_wanted(struct tri_postgres *self)
+{
+    return self->partitions <= TR_PARTITIONS_MAX
+               ? 0
+               : tri_postgres_report(self, TR_INVALID, "a store has 1 to %d partitions, and not %u",
+                                     TR_PARTITIONS_MAX, self->partitions);
+}
+
+/* The groups of a store that is there have their partitions in their numbers. */
+static int check_kept(struct tri_postgres *self)
+{
+    uint64_t partitions = 0;
+    int error = self->partitions == 0 ? 0 : tri_postgres_count_partitions(self, &partitions);
+    return error != 0 || self->partitions == 0 || self->partitions == partitions
+               ? error
+               : tri_postgres_report(self, TR_INVALID,
+                                     "%s: the store in the schema \"%s\" was made with %llu "
+                                     "partition%s, and keeps %s",
+                                     self->place, self->schema, (unsigned long long)partitions,
+                                     partitions == 1 ? "" : "s", partitions == 1 ? "it" : "them");
+}
+
 static int make(struct tri_postgres *self)
 {
-    return tri_postgres_make_tables(self, &self->was_made);
+    int error = check_wanted(self);
+    if (error == 0) {
+        error = tri_postgres_make_tables(self, &self->was_made);
+    }
+    return error != 0 || self->was_made ? error : check_kept(self);
 }
 
 int tri_postgres_init(const struct tri_store_options *options, char *explain, bool *was_made)

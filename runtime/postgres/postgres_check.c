@@ -32,8 +32,14 @@ static const char find_columns[] =
 
 static const char find_fences[] =
     "SELECT number, incarnation, last_number, checksum FROM fences ORDER BY number";
-static const char find_owner[] =
-    "SELECT FROM partitions p JOIN fences f ON f.number = p.host WHERE p.number = 0";
+
+/* Those that there should be and nobody has, and those that there should not be. */
+static const char find_partitions[] =
+    "SELECT coalesce(p.number, s.n), (p.number IS NULL)::int::bigint, (s.n IS NULL)::int::bigint"
+    " FROM (SELECT generate_series(0, least(partitions, 1024) - 1) AS n FROM cluster) s"
+    " FULL JOIN partitions p ON p.number = s.n LEFT JOIN fences f ON f.number = p.host"
+    " WHERE f.number IS NULL OR s.n IS NULL ORDER BY 1";
+static const char count_partitions[] = "SELECT partitions FROM cluster WHERE id = 1";
 
 static const char find_rights[] =
     "SELECT relname::text, has_table_privilege(oid, 'SELECT'), has_table_privilege(oid, 'INSERT'),"
@@ -240,19 +246,56 @@ static void check_rights(struct tri_postgres_check *check)
 
 /* ------------------------------------------------------------------------ all of it */
 
-static int check_owner(struct tri_postgres_check *check)
+static void tell_partition(struct tri_postgres_check *check, const PGresult *wrong, int row)
 {
-    PGresult *owner = NULL;
-    if (!tri_postgres_may_read(check, "partitions")) {
+    char place[48];
+    bool is_missing = tri_postgres_number(check->store, wrong, row, 1) != 0;
+    bool is_unknown = tri_postgres_number(check->store, wrong, row, 2) != 0;
+    (void)snprintf(place, sizeof place, "partitions (number %lld)",
+                   (long long)tri_postgres_number(check->store, wrong, row, 0));
+    tri_findings_tell(&check->findings, place, TRI_REMEDY_BACKUP, "%s",
+                      is_missing   ? "the partition is missing"
+                      : is_unknown ? "the store was made with fewer partitions"
+                                   : "no host has the partition, or one without a fence");
+}
+
+/* Whether the store has as many partitions as it may. */
+static int check_partition_count(struct tri_postgres_check *check)
+{
+    PGresult *count = NULL;
+    int error = tri_postgres_query(check->store, count_partitions, 0, NULL, 1,
+                                   "counting the partitions", &count);
+    if (error != 0) {
+        return error;
+    }
+    bool is_there = count_of(check, count) == 1;
+    uint64_t number = is_there ? tri_postgres_number(check->store, count, 0, 0) : 0;
+    check->store->library->clear(count);
+    if (!is_there) {
+        tri_findings_tell(&check->findings, "cluster", TRI_REMEDY_BACKUP, "the row is missing");
+    } else if (number == 0 || number > TR_PARTITIONS_MAX) {
+        tri_findings_tell(&check->findings, "cluster (id 1)", TRI_REMEDY_BACKUP,
+                          "it says %lld partitions, where 1 to %d may be", (long long)number,
+                          TR_PARTITIONS_MAX);
+    }
+    return 0;
+}
+
+static int check_partitions(struct tri_postgres_check *check)
+{
+    PGresult *wrong = NULL;
+    if (!tri_postgres_may_read(check, "partitions") || !tri_postgres_may_read(check, "cluster")) {
         return 0;
     }
-    int error =
-        tri_postgres_query(check->store, find_owner, 0, NULL, 1, "looking at the hosts", &owner);
-    if (error == 0 && count_of(check, owner) != 1) {
-        tri_findings_tell(&check->findings, "partitions (number 0)", TRI_REMEDY_BACKUP,
-                          "no host has the work of the store, or one without a fence");
+    int error = check_partition_count(check);
+    if (error == 0) {
+        error = tri_postgres_query(check->store, find_partitions, 0, NULL, 1,
+                                   "looking at the partitions", &wrong);
     }
-    check->store->library->clear(owner);
+    for (int row = 0; error == 0 && row < count_of(check, wrong); row++) {
+        tell_partition(check, wrong, row);
+    }
+    check->store->library->clear(wrong);
     return error;
 }
 
@@ -276,7 +319,7 @@ static int check_host(struct tri_postgres_check *check)
         }
     }
     check->store->library->clear(fences);
-    return error != 0 ? error : check_owner(check);
+    return error != 0 ? error : check_partitions(check);
 }
 
 static int check_schema(struct tri_postgres_check *check)

@@ -276,6 +276,7 @@ static int raise_incarnation(struct tri_postgres *self, struct tri_fence_row *ho
  */
 static int take_over(struct tri_postgres *self, struct tri_fence_row *host, uint64_t *incarnation)
 {
+    uint64_t partitions = 0;
     int error = tri_postgres_execute(self, "BEGIN", "opening");
     if (error == 0) {
         error = upgrade(self);
@@ -283,6 +284,9 @@ static int take_over(struct tri_postgres *self, struct tri_fence_row *host, uint
     self->format = error == 0 ? TRI_POSTGRES_FORMAT : self->format;
     if (error == 0) {
         error = tri_postgres_draw(self, incarnation);
+    }
+    if (error == 0) {
+        error = tri_postgres_count_partitions(self, &partitions);
     }
     if (error == 0) {
         error = find_turn(self, *incarnation);

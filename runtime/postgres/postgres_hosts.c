@@ -80,6 +80,10 @@ static const char leave[] =
     " UPDATE hosts SET state = $3::bigint, since_ms = " NOW_MS ", why = 'it has ended in order'"
     " WHERE number = $1::bigint AND EXISTS (SELECT FROM f) AND state = $4::bigint";
 
+static const char count_partitions[] =
+    "SELECT c.partitions, (SELECT count(*) FROM partitions), (SELECT count(*) FROM partitions p"
+    " WHERE p.number BETWEEN 0 AND c.partitions - 1) FROM cluster c WHERE c.id = 1";
+
 static const char *print(uint64_t number, char text[NUMBER_BYTES])
 {
     (void)snprintf(text, NUMBER_BYTES, "%lld", (long long)number);
@@ -220,6 +224,47 @@ int tri_postgres_find_earlier(struct tri_postgres *self, const struct tri_store_
 int tri_postgres_find_owner(struct tri_postgres *self, struct tri_postgres_host *host)
 {
     return find(self, find_owner, 0, NULL, host);
+}
+
+/* ---- Partitions. ----------------------------------------------------------------------------- */
+
+static int check_partitions(struct tri_postgres *self, const uint64_t counts[3])
+{
+    char words[160];
+    if (counts[0] == 0 || counts[0] > TR_PARTITIONS_MAX) {
+        (void)snprintf(words, sizeof words,
+                       "it is said to have %llu partitions, where 1 to %d may be",
+                       (unsigned long long)counts[0], TR_PARTITIONS_MAX);
+        return tri_postgres_damaged(self, words);
+    }
+    if (counts[1] == counts[0] && counts[2] == counts[0]) {
+        return 0;
+    }
+    (void)snprintf(words, sizeof words,
+                   "it has %llu partitions, and %llu rows of them; troupe store check says which",
+                   (unsigned long long)counts[0], (unsigned long long)counts[1]);
+    return tri_postgres_damaged(self, words);
+}
+
+int tri_postgres_count_partitions(struct tri_postgres *self, uint64_t *count)
+{
+    PGresult *result = NULL;
+    uint64_t counts[3] = {0};
+    *count = 1;
+    if (self->format < TRI_POSTGRES_FORMAT_HOSTS) {
+        return 0;
+    }
+    int error =
+        tri_postgres_query(self, count_partitions, 0, NULL, 1, "counting partitions", &result);
+    if (error != 0) {
+        return error;
+    }
+    for (int i = 0; i < 3 && self->library->ntuples(result) == 1; i++) {
+        counts[i] = tri_postgres_number(self, result, 0, i);
+    }
+    self->library->clear(result);
+    *count = counts[0];
+    return check_partitions(self, counts);
 }
 
 /* ---- Enrolling. ------------------------------------------------------------------------------ */

@@ -123,6 +123,7 @@ struct tri_postgres {
     char *locator;
     const char *task;    /* what people see that the session is for: opening, reading, init, … */
     bool was_made;       /* by an init */
+    uint32_t partitions; /* for it; 0: as usual */
     PGresult *changes;   /* of an upgrade, in words */
     int lock_descriptor; /* of the folder's lock; -1: none */
     int commits_descriptor; /* tri_store_folder_tell; -1: nobody is told */
@@ -346,6 +347,12 @@ TR_MUST_USE int tri_postgres_find_member(struct tri_postgres *self,
                                          const struct tri_store_member *member,
                                          struct tri_postgres_host *host);
 TR_MUST_USE int tri_postgres_find_owner(struct tri_postgres *self, struct tri_postgres_host *host);
+
+/*
+ * Into how many partitions the groups are divided. TR_STORE_DAMAGED: their rows are not those of as
+ * many.
+ */
+TR_MUST_USE int tri_postgres_count_partitions(struct tri_postgres *self, uint64_t *count);
 
 /*
  * Whether a store without hosts is that of another folder than the member's, as an earlier program

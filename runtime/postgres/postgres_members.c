@@ -34,13 +34,14 @@
     "   AND f.incarnation = $2::bigint AND h.state = $3::bigint))"
 #define LOOK                                                                                      \
     "SELECT h.number, h.state, f.incarnation, f.commits, f.last_number, l.last_sequence, b.beat," \
-    " (SELECT count(*) FROM partitions p WHERE p.host = h.number), h.lease_ms,"                   \
+    " coalesce(p.owned, 0), h.lease_ms,"                                                          \
     " h.process_lease_ms, h.processes, h.since_ms, greatest(" NOW_MS " - b.at_ms, 0),"            \
     " (SELECT view FROM cluster WHERE id = 1), " NOW_MS ","                                       \
     " h.name, h.why, h.machine, h.folder, h.blobs, h.place,"                                      \
     " CASE WHEN h.number = (SELECT min(number) FROM hosts) THEN"                                  \
     "  (SELECT string_agg(host::text, ' ' ORDER BY number) FROM partitions) ELSE '' END"          \
-    " FROM hosts h"                                                                               \
+    " FROM hosts h LEFT JOIN (SELECT host, count(*) AS owned FROM partitions GROUP BY host) p"    \
+    " ON p.host = h.number"                                                                       \
     " JOIN fences f ON f.number = h.number JOIN beats b ON b.number = h.number"                   \
     " JOIN commit_log l ON l.host = h.number ORDER BY h.number LIMIT 64"
 static const char look_at_all[] = LOOK;

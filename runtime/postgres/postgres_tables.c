@@ -438,14 +438,17 @@ static int create_schema(struct tri_postgres *self)
 /* Makes all in one transaction, unless somebody else was quicker: then `was_made` is false. */
 static int create_all(struct tri_postgres *self, bool *was_made)
 {
-    char mark[256];
+    char mark[384];
     struct tri_op none = {0};
     struct schema_contents contents = {0};
+    unsigned partitions = self->partitions != 0 ? self->partitions : TRI_STORE_PARTITIONS;
     (void)snprintf(
         mark, sizeof mark,
-        "INSERT INTO troupe VALUES(1, %d, %d); INSERT INTO cluster VALUES(1, 0, 0, 1, 0);"
-        "INSERT INTO fences VALUES(0, 0, 0, 0, %u)",
-        TRI_POSTGRES_APPLICATION, TRI_POSTGRES_FORMAT, tri_checksum(0, &none));
+        "INSERT INTO troupe VALUES(1, %d, %d); INSERT INTO cluster VALUES(1, 0, 0, %u, 0);"
+        "INSERT INTO fences VALUES(0, 0, 0, 0, %u);"
+        "INSERT INTO partitions SELECT n, 0, 0, 0, 0 FROM generate_series(1, %u) AS s(n)",
+        TRI_POSTGRES_APPLICATION, TRI_POSTGRES_FORMAT, partitions, tri_checksum(0, &none),
+        partitions - 1);
     int error = tri_postgres_execute(self, "BEGIN", "making the tables");
     if (error == 0) {
         error = tri_postgres_lock_tables(self);

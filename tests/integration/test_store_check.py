@@ -152,9 +152,24 @@ class DatabaseTest(postgres.PostgresTest):
         self.change("UPDATE fences SET last_number = 77")
         self.assertEqual(set(self.findings()),
                          {("fences (host 0)", "the host's row fails its checksum")})
-        self.change("DELETE FROM fences")
+
+    def test_partitions(self):
+        self.change("UPDATE partitions SET host = 7 WHERE number = 3;"
+                    "DELETE FROM partitions WHERE number = 1023;"
+                    "INSERT INTO partitions VALUES(1024, 0, 0, 0, 0)")
+        unowned = "no host has the partition, or one without a fence"
         self.assertEqual(set(self.findings()), {
-            ("partitions (number 0)", "no host has the work of the store, or one without a fence")})
+            ("partitions (number 3)", unowned),
+            ("partitions (number 1023)", "the partition is missing"),
+            ("partitions (number 1024)", "the store was made with fewer partitions")})
+        self.change("UPDATE cluster SET partitions = 1025")
+        self.assertIn(("cluster (id 1)", "it says 1025 partitions, where 1 to 1024 may be"),
+                      self.findings())
+        self.change("UPDATE cluster SET partitions = 1; DELETE FROM partitions WHERE number > 0;"
+                    "DELETE FROM fences")
+        self.assertEqual(set(self.findings()), {("partitions (number 0)", unowned)})
+        self.change("DELETE FROM cluster")
+        self.assertIn(("cluster", "the row is missing"), self.findings())
 
     def test_what_an_upgrade_mends(self):
         self.change("DROP TABLE record_cache_miss; DROP VIEW attempts CASCADE;"

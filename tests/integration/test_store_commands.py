@@ -25,6 +25,11 @@ class FolderTest(ProgramTest):
         self.assertIn("is not a store of Troupe", self.troupe("store", "init", "foreign",
                                                               status=4)[1])
 
+    def test_a_folder_is_not_divided(self):
+        self.assertIn("a store in a folder has one host, and is not divided",
+                      self.troupe("store", "init", "new", "--partitions", "2", status=2)[1])
+        self.assertFalse((self.folder / "new").exists())
+
     def test_upgrade_brings_what_is_missing(self):
         self.troupe("store", "init", self.store)
         self.assertEqual(self.troupe("store", "upgrade", self.store)[0],
@@ -67,6 +72,36 @@ class DatabaseTest(postgres.PostgresTest):
                          {"store": locator, "made": False})
         self.assertEqual(self.run_sql("SELECT format FROM troupe.troupe"), [("3",)])
         self.assertEqual(self.run_sql("SELECT incarnation FROM troupe.fences"), [("0",)])
+
+    def test_it_is_divided_once(self):
+        locator = self.locator()
+        for word in ("0", "-1", "many", "1e2", ""):
+            self.assertIn(f"--partitions takes a number from 1 to 1024, and not '{word}'",
+                          self.troupe("store", "init", locator, f"--partitions={word}",
+                                      status=2)[1])
+        self.assertIn("a store has 1 to 1024 partitions, and not 1025",
+                      self.troupe("store", "init", locator, "--partitions=1025", status=2)[1])
+        self.assertIn("--partitions belongs to init alone",
+                      self.troupe("store", "check", locator, "--partitions=3", status=2)[1])
+        self.troupe("store", "init", locator, "--partitions", "3")
+        self.assertIn("is there already", self.troupe("store", "init", locator)[0])
+        self.assertIn("is there already",
+                      self.troupe("store", "init", locator, "--partitions", "3")[0])
+        self.assertIn('the store in the schema "troupe" was made with 3 partitions, and keeps them',
+                      self.troupe("store", "init", locator, "--partitions", "4", status=2)[1])
+        self.assertEqual(self.run_sql("SELECT number, host FROM troupe.partitions ORDER BY 1"),
+                         [("0", "0"), ("1", "0"), ("2", "0")])
+
+    def test_an_engine_refuses_partitions_that_are_not_there(self):
+        self.store = self.locator()
+        self.troupe("store", "init", self.store)
+        self.write("flow.yaml", "troupe: 1\ntasks: {t: {type: echo}}\n")
+        self.run_sql("DELETE FROM troupe.partitions WHERE number = 5")
+        self.assertIn("it has 1024 partitions, and 1023 rows of them; troupe store check says which",
+                      self.troupe("run", "flow.yaml", "t", status=4)[1])
+        self.run_sql("UPDATE troupe.cluster SET partitions = 0")
+        self.assertIn("it is said to have 0 partitions, where 1 to 1024 may be",
+                      self.troupe("run", "flow.yaml", "t", status=4)[1])
 
     def test_nobody_else_makes_one(self):
         locator = self.locator()

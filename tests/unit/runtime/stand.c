@@ -90,6 +90,7 @@ struct tri_store_options stand_options(const struct stand *stand)
     return (struct tri_store_options){
         .folder = stand->kind == STAND_POSTGRES ? NULL : stand->folder,
         .locator = stand->kind == STAND_POSTGRES ? stand->locator : NULL,
+        .partitions = 1,
         .durability = stand->durability,
         .records = newest_records,
         .record_count = TR_COUNT_OF(newest_records),
