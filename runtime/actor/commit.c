@@ -332,6 +332,7 @@ void tri_effects_commit(struct tri_worker *worker)
     context->outbox_head = NULL;
     context->outbox_tail = NULL;
     uint32_t self = context->actor->slot;
+    uint64_t group = context->actor->key.group;
     while (message != NULL) {
         struct tri_message *next = message->next;
         uint32_t hint = message->from_hint;
@@ -343,7 +344,9 @@ void tri_effects_commit(struct tri_worker *worker)
         if (tri_is_tapped(worker, TR_TAP_SEND)) {
             tri_tap_message(worker, TR_TAP_SEND, context->actor, message, 0);
         }
-        tri_deliver(worker, message, hint);
+        if (!tri_remote_pass(worker, message, group)) {
+            tri_deliver(worker, message, hint);
+        }
         message = next;
     }
 }

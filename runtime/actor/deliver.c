@@ -79,7 +79,7 @@ static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
                         const struct tri_message *message)
 {
     struct tr_ref sender = tri_message_from(message);
-    if (TR_UNLIKELY(tri_is_remote(worker, sender.key.group))) {
+    if (TR_UNLIKELY(tri_crosses(worker, sender.key.group, actor->key.group))) {
         /*
          * Messages not taken from the interhost actor here are not acknowledged, and further ones
          * not sent.
@@ -534,7 +534,9 @@ void tri_deliver_signal(struct tri_worker *worker, const struct tri_heading *hea
     if (tri_is_tapped(worker, TR_TAP_SEND)) {
         tri_tap_message(worker, TR_TAP_SEND, NULL, message, 0);
     }
-    tri_deliver(worker, message, 0);
+    if (!tri_remote_pass(worker, message, 0)) {
+        tri_deliver(worker, message, 0);
+    }
 }
 
 /* The heading of a message to another worker or a service. */

@@ -313,5 +313,6 @@ int tri_group_number_new(struct tri_worker *worker, uint64_t from, uint64_t *out
 uint32_t tri_group_epoch(struct tri_worker *worker, uint64_t number)
 {
     const struct tri_group *group = tri_group_find(worker, number);
-    return group == NULL || group->epoch == 0 ? 1 : group->epoch;
+    uint32_t own = group == NULL || group->epoch == 0 ? 1 : group->epoch;
+    return own + tri_owners_epoch(&worker->owners, number);
 }

@@ -72,6 +72,7 @@ static inline void tri_tap_note_batches(struct tri_worker *worker)
 
 struct tri_remote_ops {
     bool (*deliver)(struct tri_worker *worker, struct tri_message *message);
+    bool (*pass)(struct tri_worker *worker, struct tri_message *message, uint64_t from);
     void (*group_ended)(struct tri_worker *worker, uint64_t group);
 };
 
@@ -93,6 +94,33 @@ static inline bool tri_is_interhost(struct tr_key key)
 static inline bool tri_is_remote(const struct tri_worker *worker, uint64_t group)
 {
     return !tri_owners_is_here(&worker->owners, group);
+}
+
+/*
+ * Whether what a group says to another one goes by their interhost actors. It does between hosts;
+ * and where they have become neighbours, because a partition came to this host while it ran, it
+ * still does: what was said before may be on its way there, and must not be overtaken.
+ */
+static inline bool tri_crosses(struct tri_worker *worker, uint64_t from, uint64_t to)
+{
+    const struct tri_owners *owners = &worker->owners;
+    if (TR_UNLIKELY(tri_is_remote(worker, to))) {
+        return true;
+    }
+    return TR_UNLIKELY(worker->has_neighbours) && from != to && !tr_group_is_host(from) &&
+           !tr_group_is_host(to) &&
+           (tri_owners_view(owners, from) != tri_owners_view(owners, to) ||
+            tri_key_map_get(&worker->neighbours, (struct tr_key){from, to}) != 0);
+}
+
+/*
+ * A message that an actor of a group has sent (0: this worker itself), before it is delivered:
+ * takes it over if its receiver is a neighbour; whether it did.
+ */
+static inline bool tri_remote_pass(struct tri_worker *worker, struct tri_message *message,
+                                   uint64_t from)
+{
+    return TR_UNLIKELY(worker->has_neighbours) && worker->remote->pass(worker, message, from);
 }
 
 /* A message for a receiver that is not on this worker, on a host that is not alone: takes it over

@@ -278,10 +278,12 @@ struct tri_worker {
     /* The place whose frame is being read, or this worker's own. */
     uint32_t receiving_from;
     /* Other hosts (cluster/interhost.h). */
-    struct tri_owners owners;            /* which host has which group, as this worker knows it */
-    struct tri_key_map early_views;      /* (group, view) to be told, of a view not known yet */
-    uint64_t lost_view;                  /* changes of owners told to actors here last, from this */
-    uint64_t lost_view_ms;               /* view on; and when; 0: never */
+    struct tri_owners owners;       /* which host has which group, as this worker knows it */
+    struct tri_key_map early_views; /* (group, view) to be told, of a view not known yet */
+    uint64_t lost_view;             /* changes of owners told to actors here last, from this */
+    uint64_t lost_view_ms;          /* view on; and when; 0: never */
+    struct tri_key_map neighbours;  /* (group, group) that spoke as others when they were loaded */
+    bool has_neighbours;            /* some are: there, or by a partition that came later */
     struct tri_key_map interhost_actors; /* on this worker */
     struct tri_key_map remote_waiters;   /* actors here that may wait for another host */
     uint64_t links_up;                   /* bits by the index of the directory's peers */

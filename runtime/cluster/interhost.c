@@ -38,8 +38,11 @@ static uint32_t own_epoch(const struct tri_interhost_turn *turn)
 static bool is_up(const struct tri_interhost_turn *turn, uint64_t group)
 {
     const struct tri_worker *worker = turn->context->worker;
-    int place =
-        tri_directory_place(&worker->shared->directory, tri_owners_host(&worker->owners, group));
+    uint16_t host = tri_owners_host(&worker->owners, group);
+    if (host == worker->owners.self) {
+        return true; /* they have become neighbours */
+    }
+    int place = tri_directory_place(&worker->shared->directory, host);
     return place >= 0 && (turn->state->links_up & 1ULL << place) != 0;
 }
 
@@ -53,15 +56,16 @@ static void note_link(struct tri_interhost_turn *turn, const struct tr_interhost
 }
 
 /*
- * After a start of the host, links that were up before count as down until the interhost service
- * says otherwise, and then all kept messages are sent again.
+ * On a host where it was not before only the links that are up there count. When one comes up, all
+ * that is kept for that host is sent again; for those that were up the host says it itself
+ * (tri_remote_open).
  */
 static void notice_start(struct tri_interhost_turn *turn)
 {
     uint32_t start = turn->context->worker->shared->host.incarnation;
     if (turn->state->host_start != start) {
         turn->state->host_start = start;
-        turn->state->links_up = 0;
+        turn->state->links_up = turn->context->worker->links_up;
     }
 }
 
@@ -472,6 +476,15 @@ static int on_refused(struct tri_interhost_turn *turn, uint32_t page,
     return send_more(turn, page);
 }
 
+/* A later host of the group begins with its own incarnation, which may be below the last one's. */
+static void note_epoch(struct tri_pair *pair, const struct tr_message *message, uint32_t epoch)
+{
+    if (epoch > pair->epoch) {
+        pair->epoch = epoch;
+        pair->incarnation = tr_envelope_get(message->envelope, 32, from_epoch);
+    }
+}
+
 static int on_ack(struct tri_interhost_turn *turn, const struct tr_message *message)
 {
     struct tr_interhost_ack ack;
@@ -497,7 +510,7 @@ static int on_ack(struct tri_interhost_turn *turn, const struct tr_message *mess
         error = tri_pair_edit(turn, page, &pair);
     }
     if (error == 0) {
-        pair->epoch = ack.epoch > pair->epoch ? ack.epoch : pair->epoch;
+        note_epoch(pair, message, ack.epoch);
         pair->tries = 0;
         error = send_more(turn, page);
     }
@@ -559,14 +572,16 @@ static int on_timer(struct tri_interhost_turn *turn, const struct tr_message *me
     return tri_pair_each(turn, NULL, look_at);
 }
 
-/* Sends again what may have been lost before the link was down. */
+/* Sends again what may have been lost before the link was down; the own one is any. */
 static int look_after_link(void *self, struct tri_interhost_turn *turn, uint32_t page)
 {
     const struct tr_interhost_link *link = self;
     struct tri_pair *pair;
     int error = tri_pair_edit(turn, page, &pair);
     const struct tri_owners *owners = &turn->context->worker->owners;
-    if (error != 0 || tri_owners_host(owners, pair->group) != link->host) {
+    bool is_meant = error == 0 && (link->host == owners->self ||
+                                   tri_owners_host(owners, pair->group) == link->host);
+    if (!is_meant) {
         return error;
     }
     pair->tries = 0;
@@ -580,7 +595,9 @@ static int on_link(struct tri_interhost_turn *turn, const struct tr_message *mes
     if (error != 0 || link.host == 0) {
         return error; /* only checks whether this interhost actor may end */
     }
-    note_link(turn, &link);
+    if (link.host != turn->context->worker->owners.self) {
+        note_link(turn, &link);
+    }
     if (link.is_up) {
         return tri_pair_each(turn, &link, look_after_link);
     }

@@ -62,6 +62,21 @@ void tri_remote_on_owners(struct tri_worker *worker, const struct tr_message *me
 void tri_remote_fail_moved(struct tri_worker *worker, uint64_t group, uint64_t view);
 void tri_remote_on_view(struct tri_worker *worker, const struct tr_message *message);
 
+/*
+ * Two groups of this host speak as if they were on two (tri_crosses), in one direction, from now on
+ * until the host ends. On every worker, before an actor of one of them runs. TR_MEMORY.
+ */
+TR_MUST_USE int tri_remote_note_neighbour(struct tri_worker *worker, uint64_t from, uint64_t to);
+
+/*
+ * A start, before its threads: groups that have a pair, and are both here, are neighbours.
+ * TR_MEMORY.
+ */
+TR_MUST_USE int tri_remote_load_neighbours(struct tri_worker *workers, uint32_t count);
+
+/* An interhost actor has come to this host, where some links are up: it sends all of its again. */
+void tri_remote_open(struct tri_worker *worker, struct tri_actor *interhost);
+
 /* Called by a worker for messages and ends of groups that concern other hosts (actor/hooks.h). */
 extern const struct tri_remote_ops tri_remote_ops;
 

@@ -9,8 +9,6 @@
  */
 #include "runtime/cluster/pair.h"
 
-#define LIST_PAGES 8U
-
 /* A row of the list. */
 struct listed {
     uint64_t group;
@@ -34,13 +32,14 @@ static_assert(sizeof(struct tri_pair) + TR_INTERHOST_KEPT_MAX * sizeof(uint32_t)
 /*
  * The lowest free page. TR_LIMIT.
  *
- * Invariant: all pages from LIST_PAGES up to `free_page` are in use. Taking a page skips used ones,
- * and freeing one lowers `free_page` to it; so the search never misses a free page, and skips each
- * used one once until a lower one is freed.
+ * Invariant: all pages from TRI_PAIR_LIST_PAGES up to `free_page` are in use. Taking a page skips
+ * used ones, and freeing one lowers `free_page` to it; so the search never misses a free page, and
+ * skips each used one once until a lower one is freed.
  */
 static int take_page(struct tri_interhost_turn *turn, uint32_t *page)
 {
-    uint32_t at = turn->state->free_page < LIST_PAGES ? LIST_PAGES : turn->state->free_page;
+    uint32_t at =
+        turn->state->free_page < TRI_PAIR_LIST_PAGES ? TRI_PAIR_LIST_PAGES : turn->state->free_page;
     struct tr_bytes bytes = {0};
     int error = tr_page_get(turn->context, at, &bytes);
     while (error == 0 && bytes.data != NULL) {
@@ -66,7 +65,7 @@ static int give_page(struct tri_interhost_turn *turn, uint32_t page)
 
 static uint32_t list_page(uint64_t group)
 {
-    return tri_table_hash(group, 0) % LIST_PAGES;
+    return tri_table_hash(group, 0) % TRI_PAIR_LIST_PAGES;
 }
 
 static int read_list(struct tri_interhost_turn *turn, uint32_t page, const struct listed **rows,
@@ -127,6 +126,18 @@ static int remove_row(struct tri_interhost_turn *turn, uint64_t group)
         ((struct listed *)bytes)[place] = last;
     }
     return error;
+}
+
+size_t tri_pair_listed_count(uint64_t page, struct tr_bytes bytes)
+{
+    return page < TRI_PAIR_LIST_PAGES ? bytes.size / sizeof(struct listed) : 0;
+}
+
+uint64_t tri_pair_listed(struct tr_bytes bytes, size_t index)
+{
+    struct listed row;
+    memcpy(&row, bytes.data + index * sizeof row, sizeof row);
+    return row.group;
 }
 
 /* ----------------------------------------------------------------- pairs */
@@ -229,7 +240,7 @@ int tri_pair_each(struct tri_interhost_turn *turn, void *self,
 {
     const struct listed *rows;
     uint32_t count = 0;
-    for (uint32_t page = 0; page < LIST_PAGES; page++) {
+    for (uint32_t page = 0; page < TRI_PAIR_LIST_PAGES; page++) {
         int error = read_list(turn, page, &rows, &count);
         /* From the end: a dropped pair is replaced by the last one. */
         for (uint32_t i = count; error == 0 && i > 0; i--) {

@@ -17,6 +17,9 @@
 
 #define TRI_INTERHOST_LAYOUT 1
 
+/* So many pages come first, and list the pairs. */
+#define TRI_PAIR_LIST_PAGES 8U
+
 /*
  * A group on another host. The stream to it has an increasing number, so that a restarted stream
  * differs from the earlier one; 0: none. `sent - acknowledged` messages are kept.
@@ -60,6 +63,13 @@ TR_MUST_USE int tri_pair_get(struct tri_interhost_turn *turn, uint32_t page,
 /* The same to change; its kept messages stay. */
 TR_MUST_USE int tri_pair_edit(struct tri_interhost_turn *turn, uint32_t page,
                               struct tri_pair **pair);
+
+/*
+ * How many groups a page of an interhost actor lists, as it is stored, and one of them: those that
+ * it has a pair with. Only the pages of the list have any.
+ */
+size_t tri_pair_listed_count(uint64_t page, struct tr_bytes bytes);
+uint64_t tri_pair_listed(struct tr_bytes bytes, size_t index);
 
 /* Frees a pair without kept messages. */
 TR_MUST_USE int tri_pair_drop(struct tri_interhost_turn *turn, uint32_t page);

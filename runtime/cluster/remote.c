@@ -14,19 +14,23 @@
  * actors. An entry in the map may be stale; the edges of the actor decide. The same is done when
  * partitions get another host (tr_interhost_view).
  *
- * Messages between actors of this host do not pass through here.
+ * Messages between actors of this host do not pass through here, but those between neighbours
+ * (tri_crosses): groups of two partitions of which one came to this host while it ran. What they
+ * said to each other before is numbered, kept and sent again, and a direct message would overtake
+ * it. Invariant: of two groups either all messages go directly, since both are on this host, or all
+ * go by the interhost actors, until this host ends. Its next start, when nothing is on its way, has
+ * as neighbours those whose stream is open (tri_remote_load_neighbours).
  */
-#include "runtime/cluster/interhost.h"
+#include "runtime/cluster/pair.h"
 
 /* --------------------------------------------------------------- out of here */
 
 /*
- * The group in whose stream a message is sent. It is the sender's, but a worker that reports the
- * end of an actor (DOWN) does so in the stream of that actor's group: in another stream the DOWN
- * could overtake earlier messages of the actor. What a host says itself is said in a group of one
- * of its partitions, so whoever has that next says it, should this host be lost.
+ * The group of an actor that says a message, whoever sends it: a worker that reports the end of an
+ * actor (DOWN) does so in the stream of that actor's group, since in another stream the DOWN could
+ * overtake earlier messages of the actor. 0: a host says it itself.
  */
-static uint64_t source_group(const struct tri_worker *worker, const struct tri_message *message)
+static uint64_t speaking_group(const struct tri_worker *worker, const struct tri_message *message)
 {
     uint64_t group = tri_message_from(message).key.group;
     uint8_t version = tr_envelope_get(message->bytes, 8, version);
@@ -34,10 +38,23 @@ static uint64_t source_group(const struct tri_worker *worker, const struct tri_m
     if (!tr_group_is_host(group)) {
         return group;
     }
-    if (tr_envelope_get(message->bytes, 16, type) == tr_down_schema.id &&
+    bool is_of_actor =
+        tr_envelope_get(message->bytes, 16, type) == tr_down_schema.id &&
         tr_down_unpack(tr_envelope_body(message->bytes), version, &down) == 0 &&
-        !tr_group_is_host(down.actor.key.group) && !tri_is_remote(worker, down.actor.key.group)) {
-        return down.actor.key.group;
+        !tr_group_is_host(down.actor.key.group) && !tri_is_remote(worker, down.actor.key.group) &&
+        -(int)down.reason != TR_NO_CONNECTION; /* which this host says of another one */
+    return is_of_actor ? down.actor.key.group : 0;
+}
+
+/*
+ * The group in whose stream a message is sent. What a host says itself is said in a group of one of
+ * its partitions, so whoever has that next says it, should this host be lost.
+ */
+static uint64_t source_group(const struct tri_worker *worker, const struct tri_message *message)
+{
+    uint64_t group = speaking_group(worker, message);
+    if (group != 0) {
+        return group;
     }
     TR_ASSERT(!tri_is_remote(worker, worker->shared->voice));
     return worker->shared->voice;
@@ -112,7 +129,7 @@ static void send_remote(struct tri_worker *worker, struct tri_message *message)
         leave(worker, message);
         return;
     }
-    if (tri_directory_place(&worker->shared->directory, host) < 0) {
+    if (host != worker->owners.self && tri_directory_place(&worker->shared->directory, host) < 0) {
         tri_dead_letter(worker, message, TR_NO_CONNECTION);
         return;
     }
@@ -121,6 +138,21 @@ static void send_remote(struct tri_worker *worker, struct tri_message *message)
     tri_message_settle(worker, message);
     tri_message_free(worker, message);
     tri_deliver(worker, wrapped, 0);
+}
+
+/*
+ * Called before a message of this worker is delivered, if there are neighbours. What an interhost
+ * actor delivers to its own group has arrived; what it says to another one leaves, as ever.
+ */
+static bool pass(struct tri_worker *worker, struct tri_message *message, uint64_t from)
+{
+    uint64_t to = tri_message_to(message).group;
+    uint64_t speaking = from != 0 ? from : speaking_group(worker, message);
+    if (speaking == 0 || tri_is_remote(worker, to) || !tri_crosses(worker, speaking, to)) {
+        return false;
+    }
+    send_remote(worker, message);
+    return true;
 }
 
 /* ---------------------------------------------------------------- into the world */
@@ -206,7 +238,8 @@ static void note_waits(struct tri_worker *worker, const struct tri_actor *actor)
 {
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
-        if (is_waiting_kind(edge->kind) && tri_is_remote(worker, edge->peer.group)) {
+        if (is_waiting_kind(edge->kind) &&
+            tri_crosses(worker, actor->key.group, edge->peer.group)) {
             int error = tri_key_map_set(&worker->remote_waiters, actor->key, 1);
             TR_ASSERT(error == 0);
             return;
@@ -269,7 +302,8 @@ static void fail_edges(struct tri_worker *worker, struct tri_actor *actor, struc
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
         uint64_t group = edge->peer.group;
-        bool is_meant = is_waiting_kind(edge->kind) && tri_is_remote(worker, group) &&
+        bool is_meant = is_waiting_kind(edge->kind) &&
+                        tri_crosses(worker, actor->key.group, group) &&
                         (failing.host == 0 || tri_owners_host(owners, group) == failing.host) &&
                         tri_owners_view(owners, group) >= failing.view;
         if (is_meant && !has_news(actor, edge)) {
@@ -419,6 +453,60 @@ void tri_remote_on_link(struct tri_worker *worker, const struct tr_message *mess
     tell_interhost_actors(worker, &tr_interhost_link_schema, &link);
 }
 
+void tri_remote_open(struct tri_worker *worker, struct tri_actor *interhost)
+{
+    tell_interhost(worker, interhost->key, &tr_interhost_link_schema,
+                   &(struct tr_interhost_link){.host = worker->owners.self, .is_up = true});
+}
+
+/* --------------------------------------------------------------------- neighbours */
+
+int tri_remote_note_neighbour(struct tri_worker *worker, uint64_t from, uint64_t to)
+{
+    int error = tri_key_map_set(&worker->neighbours, (struct tr_key){from, to}, 1);
+    worker->has_neighbours = worker->has_neighbours || error == 0;
+    return error;
+}
+
+/* The pairs of one page of an interhost actor, for all workers. */
+static int note_page(struct tri_worker *workers, uint32_t count, uint64_t group, uint32_t page,
+                     struct tr_bytes bytes)
+{
+    int error = 0;
+    for (size_t i = 0; i < tri_pair_listed_count(page, bytes); i++) {
+        uint64_t peer = tri_pair_listed(bytes, i);
+        bool is_here = !tr_group_is_host(peer) && !tri_is_remote(&workers[0], peer);
+        for (uint32_t worker = 0; error == 0 && is_here && worker < count; worker++) {
+            error = tri_remote_note_neighbour(&workers[worker], group, peer);
+        }
+    }
+    return error;
+}
+
+static int note_pairs(struct tri_worker *workers, uint32_t count, const struct tri_actor *interhost)
+{
+    int error = 0;
+    for (uint32_t page = 0; error == 0 && page < TRI_PAIR_LIST_PAGES; page++) {
+        error =
+            note_page(workers, count, interhost->key.group, page, tri_page_bytes(interhost, page));
+    }
+    return error;
+}
+
+int tri_remote_load_neighbours(struct tri_worker *workers, uint32_t count)
+{
+    int error = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t key_count;
+        struct tr_key *keys = keys_of(&workers[i].interhost_actors, &key_count);
+        for (uint32_t at = 0; error == 0 && at < key_count; at++) {
+            error = note_pairs(workers, count, tri_actor_find(&workers[i], keys[at], 0));
+        }
+        tr_free(keys);
+    }
+    return error;
+}
+
 /* ------------------------------------------------------- partitions with other hosts */
 
 /* Some partitions got another host: the view is known here. */
@@ -477,6 +565,18 @@ static void hear_early_views(struct tri_worker *worker)
     tr_free(keys);
 }
 
+/* Whether partitions of this host came to it at different times. */
+static void find_neighbours(struct tri_worker *worker)
+{
+    const struct tri_owners *owners = &worker->owners;
+    uint64_t first = tri_owners_nth(owners, owners->self, 0);
+    for (uint64_t i = first; i < TR_PARTITIONS_MAX; i++) {
+        if (owners->hosts[i] == owners->self && owners->views[i] != owners->views[first]) {
+            worker->has_neighbours = true;
+        }
+    }
+}
+
 void tri_remote_on_owners(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_interhost_owners told;
@@ -484,9 +584,11 @@ void tri_remote_on_owners(struct tri_worker *worker, const struct tr_message *me
         tri_owners_read(&worker->owners, told.view, told.hosts) != 0) {
         return;
     }
+    find_neighbours(worker);
     hear_early_views(worker);
     tell_interhost_actors(worker, &tr_interhost_view_schema,
                           &(struct tr_interhost_view){.view = told.view});
 }
 
-const struct tri_remote_ops tri_remote_ops = {.deliver = deliver, .group_ended = group_ended};
+const struct tri_remote_ops tri_remote_ops = {
+    .deliver = deliver, .pass = pass, .group_ended = group_ended};

@@ -185,7 +185,19 @@ static void take_owners(struct tri_interhost_service *service, struct tr_bytes b
     }
 }
 
+/* To an interhost actor of this host, whose worker of origin has it. */
+static void pass_in(struct tri_interhost_service *service, struct tr_bytes message)
+{
+    uint64_t serial = tr_envelope_get(message.data, 64, to_serial);
+    uint32_t worker = (uint32_t)(serial & (TR_WORKERS_MAX - 1)) % service->worker_count;
+    int error = tri_outbox_add(&service->sender.outbox, worker, message, false);
+    if (service->error == 0) {
+        service->error = error;
+    }
+}
+
 /*
+ * What neighbours say to each other stays here: it was committed, and that is what it came for.
  * Without a link the message is dropped: interhost actors keep theirs and send them again, and a
  * hint may be lost.
  */
@@ -201,7 +213,12 @@ static void take_message(struct tri_interhost_service *service, struct tr_bytes 
         return;
     }
     uint64_t group = tr_envelope_get(bytes.data, 64, to_group);
-    struct tri_interhost_peer *peer = peer_to(service, tri_owners_host(&service->owners, group));
+    uint16_t host = tri_owners_host(&service->owners, group);
+    if (host == service->directory->number) {
+        pass_in(service, bytes);
+        return;
+    }
+    struct tri_interhost_peer *peer = peer_to(service, host);
     if (peer == NULL || !peer->session.is_up || peer_reserve(peer, bytes.size) != 0) {
         service->counts.messages_dropped++;
         return;
@@ -263,12 +280,7 @@ static bool hand_in(struct tri_interhost_service *service, uint16_t host, struct
             return false;
         }
         if (is_for_interhost(service, host, rest.data, &to)) {
-            uint32_t worker = (uint32_t)(to.serial & (TR_WORKERS_MAX - 1)) % service->worker_count;
-            struct tr_bytes message = {.data = rest.data, .size = size};
-            int error = tri_outbox_add(&service->sender.outbox, worker, message, false);
-            if (service->error == 0) {
-                service->error = error;
-            }
+            pass_in(service, (struct tr_bytes){.data = rest.data, .size = size});
         } else {
             service->counts.frames_refused++;
         }

@@ -634,6 +634,9 @@ int tri_host_load(struct tr_host *host, const struct tri_group_range *ranges, si
         error = note_all_families(host);
     }
     if (error == 0) {
+        error = tri_remote_load_neighbours(host->workers, host->shared.worker_count);
+    }
+    if (error == 0) {
         for (uint32_t i = 0; i < host->shared.worker_count; i++) {
             note_ended_groups(host, &host->workers[i]);
         }

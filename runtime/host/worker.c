@@ -49,20 +49,20 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
     worker->own_message = tr_alloc_zero(1, sizeof *worker->own_message);
     worker->current_message = worker->own_message;
     worker->counters = tr_alloc_zero(shared->counter_count + 1, sizeof *worker->counters);
-    bool is_made = worker->scratch != NULL && worker->dead_letters != NULL &&
-                   worker->current_message != NULL && worker->counters != NULL &&
-                   tri_recorder_init(&worker->recorder) == 0 &&
-                   tri_chunk_directory_init(&worker->directory) == 0 &&
-                   tri_table_init(&worker->table, &worker->directory) == 0 &&
-                   tri_group_map_init(&worker->groups) == 0 &&
-                   tri_key_map_init(&worker->families) == 0 &&
-                   tri_key_map_init(&worker->parent_addresses) == 0 &&
-                   tri_key_map_init(&worker->routes) == 0 &&
-                   tri_key_map_init(&worker->interhost_actors) == 0 &&
-                   tri_key_map_init(&worker->remote_waiters) == 0 &&
-                   tri_key_map_init(&worker->early_views) == 0 &&
-                   tri_owners_copy(&worker->owners, &shared->owners) == 0 &&
-                   tri_moves_init(worker) == 0 && tri_tap_port_init(worker) == 0;
+    bool is_made =
+        worker->scratch != NULL && worker->dead_letters != NULL &&
+        worker->current_message != NULL && worker->counters != NULL &&
+        tri_recorder_init(&worker->recorder) == 0 &&
+        tri_chunk_directory_init(&worker->directory) == 0 &&
+        tri_table_init(&worker->table, &worker->directory) == 0 &&
+        tri_group_map_init(&worker->groups) == 0 && tri_key_map_init(&worker->families) == 0 &&
+        tri_key_map_init(&worker->parent_addresses) == 0 &&
+        tri_key_map_init(&worker->routes) == 0 &&
+        tri_key_map_init(&worker->interhost_actors) == 0 &&
+        tri_key_map_init(&worker->remote_waiters) == 0 &&
+        tri_key_map_init(&worker->early_views) == 0 && tri_key_map_init(&worker->neighbours) == 0 &&
+        tri_owners_copy(&worker->owners, &shared->owners) == 0 && tri_moves_init(worker) == 0 &&
+        tri_tap_port_init(worker) == 0;
     if (!is_made) {
         tri_worker_fini(worker);
         return TR_MEMORY;
@@ -122,6 +122,7 @@ void tri_worker_fini(struct tri_worker *worker)
     tri_moves_fini(worker);
     tri_tap_port_fini(worker);
     tri_owners_fini(&worker->owners);
+    tri_key_map_fini(&worker->neighbours);
     tri_key_map_fini(&worker->early_views);
     tri_key_map_fini(&worker->remote_waiters);
     tri_key_map_fini(&worker->interhost_actors);

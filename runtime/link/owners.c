@@ -101,7 +101,7 @@ int tri_owners_change(struct tri_owners *owners, uint64_t view, const uint16_t *
     }
     bool is_sound = count <= TR_PARTITIONS_MAX;
     for (size_t i = 0; is_sound && i < count; i++) {
-        is_sound = (hosts[i] == owners->self) == (owners->hosts[i] == owners->self);
+        is_sound = owners->hosts[i] != owners->self || hosts[i] == owners->self;
     }
     if (!is_sound) {
         return TR_INVALID;

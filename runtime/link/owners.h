@@ -22,8 +22,9 @@ struct tri_group_route {
 struct tri_owners {
     uint16_t self; /* this host; 0: there are no other hosts, and all groups are here */
     uint64_t view;
-    uint16_t hosts[TR_PARTITIONS_MAX]; /* of each partition; 0: nobody that is known */
-    uint64_t views[TR_PARTITIONS_MAX]; /* in which each got that host */
+    uint16_t hosts[TR_PARTITIONS_MAX];  /* of each partition; 0: nobody that is known */
+    uint64_t views[TR_PARTITIONS_MAX];  /* in which each got that host; 0: before this one began */
+    uint32_t epochs[TR_PARTITIONS_MAX]; /* of the own ones: how many hosts each has had before */
     uint32_t route_count;
     uint32_t route_capacity;
     struct tri_group_route *routes; /* sorted by group */
@@ -40,9 +41,10 @@ TR_MUST_USE int tri_owners_copy(struct tri_owners *copy, const struct tri_owners
 TR_MUST_USE int tri_owners_route(struct tri_owners *owners, uint64_t group, uint16_t number);
 
 /*
- * Takes over who has the partitions in a view; those from `count` on stay. TR_EXISTS: the view is
- * no later one; TR_INVALID: this host would get or lose a partition, which takes more than a
- * message, or there are too many. Nothing changes then.
+ * Takes over who has the partitions in a view; those from `count` on stay. What this host gets is
+ * loaded already (runtime/host/take.h). TR_EXISTS: the view is no later one; TR_INVALID: this host
+ * would lose a partition, which takes more than a message, or there are too many. Nothing changes
+ * then.
  */
 TR_MUST_USE int tri_owners_change(struct tri_owners *owners, uint64_t view, const uint16_t *hosts,
                                   size_t count);
@@ -97,6 +99,13 @@ static inline bool tri_owners_is_here(const struct tri_owners *owners, uint64_t 
 {
     return group == TR_GROUP_HERE || owners->self == 0 ||
            tri_owners_host(owners, group) == owners->self;
+}
+
+/* How many hosts the partition of a group had before; 0: of no partition, or nobody has said. */
+static inline uint32_t tri_owners_epoch(const struct tri_owners *owners, uint64_t group)
+{
+    uint64_t partition = tri_group_partition(group);
+    return partition < TR_PARTITIONS_MAX ? owners->epochs[partition] : 0;
 }
 
 /* The view in which the partition of a group got its host; 0: before this host began. */

@@ -340,9 +340,21 @@ static void tells_workers_of_later_views_only(void **state)
     assert_int_equal(tri_owners_host(&service.owners, sender_group), 3);
     tell_owners(6, 2);
     assert_int_equal(told(tr_interhost_owners_schema.id), 2);
-    tell_owners(7, 1); /* that takes more than a message */
-    assert_int_equal(told(tr_interhost_owners_schema.id), 2);
-    assert_int_equal(tri_owners_host(&service.owners, sender_group), 2);
+    tell_owners(7, 1); /* it is loaded here */
+    tell_owners(8, 2); /* to lose one takes more than a message */
+    assert_int_equal(told(tr_interhost_owners_schema.id), 3);
+    assert_int_equal(tri_owners_host(&service.owners, sender_group), 1);
+}
+
+/* They have become neighbours, and speak by their interhost actors as before. */
+static void passes_in_what_is_for_this_host(void **state)
+{
+    (void)state;
+    tell_owners(5, 1);
+    say();
+    assert_int_equal(told(tr_interhost_send_schema.id), 1);
+    assert_int_equal(service.peers[0].session.sent, 0);
+    assert_int_equal(service.counts.messages_dropped, 0);
 }
 
 static void sends_to_the_host_that_has_the_partition(void **state)
@@ -381,6 +393,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sends_while_the_link_is_up, begin, end),
         cmocka_unit_test_setup_teardown(is_down_when_the_wire_is_full, begin, end),
         cmocka_unit_test_setup_teardown(tells_workers_of_later_views_only, begin, end),
+        cmocka_unit_test_setup_teardown(passes_in_what_is_for_this_host, begin, end),
         cmocka_unit_test_setup_teardown(sends_to_the_host_that_has_the_partition, begin, end),
         cmocka_unit_test_setup_teardown(takes_nothing_of_a_host_that_has_lost_the_partition, begin,
                                         end),

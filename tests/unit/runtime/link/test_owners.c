@@ -95,15 +95,15 @@ static void changes_in_the_order_of_views(void **state)
     assert_int_equal(tri_owners_host(&owners, tri_partition_voice(2)), 5);
 }
 
-static void refuses_what_concerns_this_host(void **state)
+static void gets_partitions_and_loses_none(void **state)
 {
     (void)state;
     struct tri_owners owners;
     const uint16_t gets[] = {0, 1, 1};
+    const uint64_t got = tri_partition_origin(2) | 16;
     const uint16_t loses[] = {0, 2, 2};
     static const uint16_t many[TR_PARTITIONS_MAX + 1];
     tri_owners_init(&owners, 1);
-    assert_int_equal(tri_owners_change(&owners, 1, gets, 3), TR_INVALID);
     assert_int_equal(tri_owners_change(&owners, 1, loses, 3), TR_INVALID);
     assert_int_equal(tri_owners_change(&owners, 1, many, TR_PARTITIONS_MAX + 1), TR_INVALID);
     struct tr_bytes odd = {.data = (const uint8_t *)gets, .size = 3};
@@ -111,6 +111,16 @@ static void refuses_what_concerns_this_host(void **state)
     assert_int_equal(owners.view, 0);
     assert_int_equal(tri_owners_read(&owners, 1, (struct tr_bytes){0}), 0);
     assert_int_equal(owners.view, 1);
+    assert_false(tri_owners_is_here(&owners, got));
+    assert_int_equal(tri_owners_change(&owners, 2, gets, 3), 0); /* which is loaded */
+    assert_true(tri_owners_is_here(&owners, got));
+    assert_int_equal(tri_owners_view(&owners, got), 2);
+    assert_int_equal(tri_owners_epoch(&owners, got), 0);
+    owners.epochs[2] = 3;
+    assert_int_equal(tri_owners_epoch(&owners, got), 3);
+    assert_int_equal(tri_owners_epoch(&owners, tri_host_group(1, 1)), 0);
+    const uint16_t lost_again[] = {0, 1, 2};
+    assert_int_equal(tri_owners_change(&owners, 3, lost_again, 3), TR_INVALID);
 }
 
 int main(void)
@@ -120,7 +130,7 @@ int main(void)
         cmocka_unit_test(lists_groups_that_are_elsewhere),
         cmocka_unit_test(finds_hosts_by_their_own_groups),
         cmocka_unit_test(changes_in_the_order_of_views),
-        cmocka_unit_test(refuses_what_concerns_this_host),
+        cmocka_unit_test(gets_partitions_and_loses_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
