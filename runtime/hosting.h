@@ -87,6 +87,7 @@ struct tr_host_options {
      * partition N is that of host N, and a store is that of its host for ever.
      */
     const uint16_t *partitions;
+    const uint32_t *epochs; /* of the partitions: how many hosts each has had; NULL: none */
     size_t partition_count; /* at most TR_PARTITIONS_MAX */
     uint64_t view;
     uint8_t slot;       /* below TR_HOSTS_MAX, of no other host at the same time */
@@ -258,6 +259,28 @@ TR_MUST_USE int tr_host_adopt(struct tr_adopting *adopting);
 
 /* Frees what was prepared; NULL is fine. */
 void tr_host_adopt_drop(struct tr_adopting *adopting);
+
+/* ------------------------------------------------- what a lost host has left */
+
+/* Who has the partitions in a view, of several hosts of one store. */
+struct tr_host_view {
+    uint64_t view;
+    const uint16_t *hosts;  /* the number of the host of each; 0: nobody that is known */
+    const uint32_t *epochs; /* how many hosts each has had before; NULL: none */
+    size_t count;           /* at most TR_PARTITIONS_MAX */
+};
+
+/*
+ * Learns who has the partitions now. Those that this host gets and did not have it takes from
+ * `store`, in which everything is that the lost host had: it loads their groups while others run,
+ * and lets them go on. Messages to them wait meanwhile, and arrive once and in order. Errors change
+ * nothing, but those that end the host: TR_BUSY (there is no memory for it now; or the store does
+ * not answer), TR_INVALID (the host is alone, or would lose a partition), TR_NOT_FOUND (a host is
+ * unknown), TR_EXISTS (the view is no later one), TR_UNKNOWN_TYPE, TR_MALFORMED, TR_STORE_DAMAGED
+ * and others of reading, TR_CLOSED, TR_MEMORY.
+ */
+TR_MUST_USE int tr_host_take(struct tr_host *host, const struct tr_host_view *view,
+                             struct tri_store *store);
 
 /* Moves an actor, with its mailbox, to another worker; returns when it runs there. */
 TR_MUST_USE int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker);

@@ -25,45 +25,41 @@ enum step {
     STEP_LOAD,
     STEP_MESSAGES,
     STEP_OPEN,
-    STEP_COUNT,
-};
-
-/* What is known of an actor beside its image. */
-struct adopted {
-    const struct tri_op *op;
-    struct tr_image image;  /* views of the operation */
-    char *parent_address;   /* its parent is on another worker; NULL: it is not */
-    bool has_spread_family; /* it has children on other workers */
-};
-
-struct tr_adopting {
-    struct tr_host *host;
-    const struct tr_adoption *adoption;
-    struct adopted *actors; /* by key */
-    size_t actor_count;
-    const struct tri_op **messages; /* by clock */
-    size_t message_count;
-    size_t loaded_end; /* operations before the first message */
-    uint64_t bytes;
 };
 
 /* -------------------------------------------------------------------- the worker */
 
-static bool is_mine(const struct tri_worker *worker, struct tr_key key)
+bool tri_adopt_is_mine(const struct tri_worker *worker, struct tr_key key)
 {
     return tri_origin_worker(worker->shared, key) == worker->index;
 }
 
-static int look(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
+int tri_adopt_look(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
 {
     const struct tri_group *group = tri_group_find(worker, adopting->actors[at].op->key.group);
     return group != NULL && group->actor_count > 0 ? TR_EXISTS : 0;
+}
+
+/* It belongs to the worker of the group's first actor and its interhost actor. */
+static int load_epoch(struct tri_worker *worker, const struct tri_op *op)
+{
+    if (!tri_adopt_is_mine(worker, tr_group_root(op->key.group).key)) {
+        return 0;
+    }
+    struct tri_group *group = tri_group_get(worker, op->key.group);
+    if (group != NULL) {
+        group->epoch = (uint32_t)op->number;
+    }
+    return group == NULL ? TR_MEMORY : 0;
 }
 
 /* A counter of a worker that this start lacks stays in the store until the group ends (load.c). */
 static int load_counter(struct tri_worker *worker, const struct tri_op *op)
 {
     uint64_t index = op->key.serial - 1;
+    if (op->key.serial == TRI_COUNTER_EPOCH) {
+        return load_epoch(worker, op);
+    }
     bool is_lost = index >= worker->shared->worker_count;
     if (is_lost) {
         atomic_store(&worker->shared->has_lost_workers, true);
@@ -85,14 +81,14 @@ static int load_counter(struct tri_worker *worker, const struct tri_op *op)
 static int compare_actor(const void *key, const void *entry)
 {
     const struct tr_key *left = key;
-    const struct tr_key *right = &((const struct adopted *)entry)->op->key;
+    const struct tr_key *right = &((const struct tri_adopted *)entry)->op->key;
     if (left->group != right->group) {
         return left->group < right->group ? -1 : 1;
     }
     return left->serial < right->serial ? -1 : left->serial > right->serial;
 }
 
-static struct adopted *find(const struct tr_adopting *adopting, struct tr_key key)
+struct tri_adopted *tri_adopting_find(const struct tr_adopting *adopting, struct tr_key key)
 {
     return adopting->actor_count == 0 ? NULL
                                       : bsearch(&key, adopting->actors, adopting->actor_count,
@@ -109,7 +105,7 @@ static void stop_timers(struct tri_worker *worker, const struct tri_actor *actor
     }
 }
 
-static int load_actor(struct tri_worker *worker, const struct adopted *adopted)
+static int load_actor(struct tri_worker *worker, const struct tri_adopted *adopted)
 {
     struct tri_actor *actor;
     const struct tri_op *op = adopted->op;
@@ -127,17 +123,17 @@ static int load_actor(struct tri_worker *worker, const struct adopted *adopted)
                                          tr_text_of(adopted->parent_address));
 }
 
-static int load(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
+int tri_adopt_load(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
 {
     const struct tri_op *op = &adopting->adoption->ops[at];
     if (op->kind == TRI_OP_PUT_COUNTER) {
         return load_counter(worker, op);
     }
-    if (!is_mine(worker, op->key)) {
+    if (!tri_adopt_is_mine(worker, op->key)) {
         return 0;
     }
     if (op->kind == TRI_OP_PUT_ACTOR) {
-        return load_actor(worker, find(adopting, op->key));
+        return load_actor(worker, tri_adopting_find(adopting, op->key));
     }
     return op->kind == TRI_OP_PUT_PAGE
                ? tri_load_page(worker, tri_actor_find(worker, op->key, 0), op)
@@ -149,7 +145,7 @@ static int load_message(struct tri_worker *worker, const struct tr_adopting *ado
     const uint8_t *envelope = adopting->messages[at]->data.data;
     struct tr_key to = {tr_envelope_get(envelope, 64, to_group),
                         tr_envelope_get(envelope, 64, to_serial)};
-    if (!is_mine(worker, to)) {
+    if (!tri_adopt_is_mine(worker, to)) {
         return 0;
     }
     struct tri_message *message = tri_message_copy(worker, adopting->messages[at]->data);
@@ -163,43 +159,47 @@ static int load_message(struct tri_worker *worker, const struct tr_adopting *ado
     return 0;
 }
 
-static int open_actor(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
+void tri_adopt_open(struct tri_worker *worker, struct tri_actor *actor)
 {
-    struct tr_key key = adopting->actors[at].op->key;
-    struct tri_actor *actor = is_mine(worker, key) ? tri_actor_find(worker, key, 0) : NULL;
-    if (actor == NULL) {
-        return 0;
-    }
     tri_load_open(worker, actor);
     struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
         tri_image_start_timer(worker, actor, edge);
     }
+}
+
+static int open_actor(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
+{
+    struct tr_key key = adopting->actors[at].op->key;
+    struct tri_actor *actor =
+        tri_adopt_is_mine(worker, key) ? tri_actor_find(worker, key, 0) : NULL;
+    if (actor != NULL) {
+        tri_adopt_open(worker, actor);
+    }
     return 0;
 }
 
-/* What a worker does with each entry of a step. */
-static int (*const steps[STEP_COUNT])(struct tri_worker *worker, const struct tr_adopting *adopting,
-                                      uint64_t at) = {
-    [STEP_LOOK] = look,
-    [STEP_LOAD] = load,
-    [STEP_MESSAGES] = load_message,
-    [STEP_OPEN] = open_actor,
+static const struct tri_adopt_step steps[] = {
+    [STEP_LOOK] = {tri_adopt_look, true},
+    [STEP_LOAD] = {tri_adopt_load, false},
+    [STEP_MESSAGES] = {load_message, false},
+    [STEP_OPEN] = {open_actor, false},
 };
 
 /* What was checked can only lack memory: then the process ends, as the store has everything. */
 void tri_adopt_on_ask(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_adopt ask;
-    if (tr_message_read(message, adopt, &ask) != 0 || ask.step >= STEP_COUNT) {
+    if (tr_message_read(message, adopt, &ask) != 0) {
         return;
     }
     const struct tr_adopting *adopting = (const void *)(uintptr_t)ask.adoption;
+    const struct tri_adopt_step *step = &adopting->steps[ask.step];
     int error = 0;
     for (uint64_t at = ask.begin; error == 0 && at < ask.end; at++) {
-        error = steps[ask.step](worker, adopting, at);
+        error = step->act(worker, adopting, at);
     }
-    if (error != 0 && ask.step != STEP_LOOK) {
+    if (error != 0 && !step->may_fail) {
         worker->fatal = error;
     }
     struct tr_observed observed = {
@@ -211,8 +211,8 @@ void tri_adopt_on_ask(struct tri_worker *worker, const struct tr_message *messag
 
 static int note_actor(struct tr_adopting *adopting, const struct tri_op *op)
 {
-    struct adopted *adopted = &adopting->actors[adopting->actor_count];
-    *adopted = (struct adopted){.op = op};
+    struct tri_adopted *adopted = &adopting->actors[adopting->actor_count];
+    *adopted = (struct tri_adopted){.op = op};
     int error = tr_image_unpack(op->data, tr_image_schema.version, &adopted->image);
     if (error == 0) {
         error = tri_image_check(&adopted->image);
@@ -261,10 +261,10 @@ static int compare_clocks(const void *a, const void *b)
     return clock != other ? (clock < other ? -1 : 1) : tri_op_compare(left, right);
 }
 
-static int init(struct tr_adopting *adopting, struct tr_host *host,
-                const struct tr_adoption *adoption)
+int tri_adopting_init(struct tr_adopting *adopting, struct tr_host *host,
+                      const struct tr_adoption *adoption)
 {
-    *adopting = (struct tr_adopting){.host = host, .adoption = adoption};
+    *adopting = (struct tr_adopting){.host = host, .adoption = adoption, .steps = steps};
     adopting->actors = tr_alloc_zero(adoption->count + 1, sizeof *adopting->actors);
     adopting->messages = tr_alloc_zero(adoption->count + 1, sizeof *adopting->messages);
     int error = adopting->actors == NULL || adopting->messages == NULL ? TR_MEMORY : 0;
@@ -296,7 +296,7 @@ static bool is_first(struct tr_key key)
 }
 
 /* A walk up to a parent that is here: an actor without one, or a circle, is nobody's. */
-static int check_family(const struct tr_adopting *adopting, const struct adopted *adopted)
+static int check_family(const struct tr_adopting *adopting, const struct tri_adopted *adopted)
 {
     for (unsigned depth = 0; depth < TR_FAMILY_DEPTH_MAX; depth++) {
         struct tr_key parent = adopted->image.parent.key;
@@ -304,7 +304,7 @@ static int check_family(const struct tr_adopting *adopting, const struct adopted
         if (is_first(adopted->op->key) && is_above) {
             return 0;
         }
-        adopted = find(adopting, parent);
+        adopted = tri_adopting_find(adopting, parent);
         if (adopted == NULL) {
             return TR_MALFORMED;
         }
@@ -323,7 +323,7 @@ static bool prepend(char *buffer, size_t *begin, struct tr_text text)
 }
 
 /* The actor's part of an address, as actor/address.c writes it. */
-static bool prepend_name(char *buffer, size_t *begin, const struct adopted *adopted)
+static bool prepend_name(char *buffer, size_t *begin, const struct tri_adopted *adopted)
 {
     char name[TR_NAME_BYTES_MAX + 2];
     struct tr_cursor cursor = tr_cursor_of(adopted->image.name);
@@ -345,14 +345,14 @@ static char *address_of(const struct tr_adopting *adopting, struct tr_key key)
     char buffer[TR_ADDRESS_BYTES_MAX];
     size_t begin = sizeof buffer;
     bool has_room = true;
-    const struct adopted *adopted = find(adopting, key);
+    const struct tri_adopted *adopted = tri_adopting_find(adopting, key);
     while (has_room && adopted != NULL) {
         has_room = prepend_name(buffer, &begin, adopted);
         key = adopted->image.parent.key;
-        adopted = find(adopting, key);
+        adopted = tri_adopting_find(adopting, key);
     }
     const struct tr_adoption_parent *outside = find_outside(adopting, key);
-    has_room = has_room && outside != NULL && prepend(buffer, &begin, outside->address);
+    has_room = has_room && (outside == NULL || prepend(buffer, &begin, outside->address));
     return has_room ? tr_text_copy(
                           (struct tr_text){.data = buffer + begin, .size = sizeof buffer - begin})
                     : NULL;
@@ -362,12 +362,13 @@ static char *address_of(const struct tr_adopting *adopting, struct tr_key key)
  * Actors are loaded on their workers of origin, where their parents may not be. A parent that is
  * here already may be on any worker, so its address always goes along.
  */
-static void note_spread(struct tr_adopting *adopting, struct adopted *adopted)
+static void note_spread(struct tr_adopting *adopting, struct tri_adopted *adopted)
 {
     const struct tri_shared *shared = &adopting->host->shared;
     struct tr_key key = adopted->image.parent.key;
-    struct adopted *parent = find(adopting, key);
-    bool is_spread = shared->worker_count > 1 &&
+    struct tri_adopted *parent = tri_adopting_find(adopting, key);
+    bool is_known = parent != NULL || find_outside(adopting, key) != NULL;
+    bool is_spread = is_known && shared->worker_count > 1 &&
                      (parent == NULL || tri_origin_worker(shared, key) !=
                                             tri_origin_worker(shared, adopted->op->key));
     if (!is_spread) {
@@ -379,25 +380,39 @@ static void note_spread(struct tr_adopting *adopting, struct adopted *adopted)
     }
 }
 
+void tri_adopting_note_families(struct tr_adopting *adopting)
+{
+    for (size_t i = 0; i < adopting->actor_count; i++) {
+        note_spread(adopting, &adopting->actors[i]);
+    }
+}
+
 /* -------------------------------------------------------------------- checking */
+
+int tri_adopting_check_memory(const struct tr_adopting *adopting)
+{
+    uint64_t most = adopting->host->shared.bounds.host_bytes / 4 * TR_NEW_GROUP_QUARTERS;
+    bool has_room = tr_memory_needed() + TR_ADOPT_BYTES_FACTOR * adopting->bytes < most;
+    return has_room ? 0 : TR_BUSY;
+}
 
 static int check_owner(const struct tr_adopting *adopting, const struct tri_op *op)
 {
     struct tr_key first = tr_group_root(op->key.group).key;
     switch (op->kind) {
     case TRI_OP_PUT_PAGE:
-        return find(adopting, op->key) != NULL && op->data.size <= TR_PAGE_BYTES_MAX &&
+        return tri_adopting_find(adopting, op->key) != NULL && op->data.size <= TR_PAGE_BYTES_MAX &&
                        op->number < TR_PAGES_MAX
                    ? 0
                    : TR_MALFORMED;
     case TRI_OP_PUT_COUNTER:
-        return find(adopting, first) != NULL && op->key.serial > 0 &&
+        return tri_adopting_find(adopting, first) != NULL && op->key.serial > 0 &&
                        op->key.serial <= TR_WORKERS_MAX
                    ? 0
                    : TR_MALFORMED;
     case TRI_OP_PUT_MESSAGE:
         first = tr_group_root(tr_envelope_get(op->data.data, 64, to_group)).key;
-        return find(adopting, first) != NULL ? 0 : TR_MALFORMED;
+        return tri_adopting_find(adopting, first) != NULL ? 0 : TR_MALFORMED;
     default:
         return 0;
     }
@@ -416,15 +431,12 @@ static int check_all(const struct tr_adopting *adopting)
     if (error == 0 && adopting->actor_count > shared->bounds.group_actors) {
         return TR_LIMIT;
     }
-    uint64_t most = shared->bounds.host_bytes / 4 * TR_NEW_GROUP_QUARTERS;
-    bool has_room = tr_memory_needed() + TR_ADOPT_BYTES_FACTOR * adopting->bytes < most;
-    return error != 0 ? error : has_room ? 0 : TR_BUSY;
+    return error != 0 ? error : tri_adopting_check_memory(adopting);
 }
 
 /* -------------------------------------------------------------------- the program: asking */
 
-/* All workers do a step, share by share. */
-static int ask(struct tr_adopting *adopting, enum step step, size_t count)
+int tri_adopting_ask(struct tr_adopting *adopting, uint8_t step, size_t count)
 {
     int error = 0;
     for (size_t at = 0; error == 0 && at < count; at += TR_ADOPT_OPS) {
@@ -433,7 +445,7 @@ static int ask(struct tr_adopting *adopting, enum step step, size_t count)
         struct tr_adopt share = {
             .request = gathering.request,
             .adoption = (uint64_t)(uintptr_t)adopting,
-            .step = (uint8_t)step,
+            .step = step,
             .begin = at,
             .end = count - at < TR_ADOPT_OPS ? count : at + TR_ADOPT_OPS,
         };
@@ -455,15 +467,13 @@ int tr_host_adopt_prepare(struct tr_host *host, const struct tr_adoption *adopti
     if (adopting == NULL) {
         return TR_MEMORY;
     }
-    int error = init(adopting, host, adoption);
+    int error = tri_adopting_init(adopting, host, adoption);
     if (error == 0) {
         error = check_all(adopting);
     }
-    for (size_t i = 0; error == 0 && i < adopting->actor_count; i++) {
-        note_spread(adopting, &adopting->actors[i]);
-    }
     if (error == 0) {
-        error = ask(adopting, STEP_LOOK, adopting->actor_count);
+        tri_adopting_note_families(adopting);
+        error = tri_adopting_ask(adopting, STEP_LOOK, adopting->actor_count);
     }
     if (error != 0) {
         tr_host_adopt_drop(adopting);
@@ -476,12 +486,12 @@ int tr_host_adopt_prepare(struct tr_host *host, const struct tr_adoption *adopti
 int tr_host_adopt(struct tr_adopting *adopting)
 {
     const struct tr_adoption *adoption = adopting->adoption;
-    int error = ask(adopting, STEP_LOAD, adopting->loaded_end);
+    int error = tri_adopting_ask(adopting, STEP_LOAD, adopting->loaded_end);
     if (error == 0) {
-        error = ask(adopting, STEP_MESSAGES, adopting->message_count);
+        error = tri_adopting_ask(adopting, STEP_MESSAGES, adopting->message_count);
     }
     if (error == 0) {
-        error = ask(adopting, STEP_OPEN, adopting->actor_count);
+        error = tri_adopting_ask(adopting, STEP_OPEN, adopting->actor_count);
     }
     for (size_t i = 0; error == 0 && i < adoption->parent_count; i++) {
         error = tri_control_tell(adopting->host, adoption->parents[i].actor, &tr_spread_schema,
@@ -490,16 +500,21 @@ int tr_host_adopt(struct tr_adopting *adopting)
     return error;
 }
 
+void tri_adopting_fini(struct tr_adopting *adopting)
+{
+    for (size_t i = 0; i < adopting->actor_count; i++) {
+        tr_free(adopting->actors[i].parent_address);
+    }
+    tr_free(adopting->actors);
+    tr_free(adopting->messages);
+}
+
 /* Workers of a host that fails may still read it. */
 void tr_host_adopt_drop(struct tr_adopting *adopting)
 {
     if (adopting == NULL || atomic_load(&adopting->host->fatal) != 0) {
         return;
     }
-    for (size_t i = 0; i < adopting->actor_count; i++) {
-        tr_free(adopting->actors[i].parent_address);
-    }
-    tr_free(adopting->actors);
-    tr_free(adopting->messages);
+    tri_adopting_fini(adopting);
     tr_free(adopting);
 }

@@ -96,7 +96,9 @@ static int fill_owners(struct tri_shared *shared, const struct tr_host_options *
         return TR_INVALID;
     }
     for (size_t i = 0; options->partitions != NULL && i < TR_PARTITIONS_MAX; i++) {
-        owners->hosts[i] = i < options->partition_count ? options->partitions[i] : 0;
+        bool is_known = i < options->partition_count;
+        owners->hosts[i] = is_known ? options->partitions[i] : 0;
+        owners->epochs[i] = is_known && options->epochs != NULL ? options->epochs[i] : 0;
     }
     owners->view = options->view;
     shared->has_partitions = options->number != 0 && options->partitions != NULL;

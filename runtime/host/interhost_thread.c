@@ -86,13 +86,13 @@ int tri_interhost_thread_tell_owners(struct tr_host *host, uint64_t view, const 
                                      size_t count)
 {
     const struct tri_directory *directory = &host->shared.directory;
-    const struct tri_owners *owners = &host->shared.owners; /* its own stay its own */
+    const struct tri_owners *owners = &host->shared.owners;
     if (count > TR_PARTITIONS_MAX) {
         return TR_INVALID;
     }
     for (size_t i = 0; i < count; i++) {
         bool is_own = hosts[i] == directory->number;
-        if (is_own != (owners->hosts[i] == directory->number)) {
+        if (owners->hosts[i] == directory->number && !is_own) {
             return TR_INVALID;
         }
         if (!is_own && hosts[i] != 0 && tri_directory_place(directory, hosts[i]) < 0) {

@@ -17,9 +17,9 @@ TR_MUST_USE int tri_interhost_thread_start(struct tr_host *host,
 
 /*
  * Tells the service, and through it the workers, which host has each partition from a view on; an
- * earlier one than they know changes nothing. By the thread that made the host. TR_INVALID: this
- * host would get or lose a partition, or there are too many; TR_NOT_FOUND: a host is unknown;
- * TR_MEMORY.
+ * earlier one than they know changes nothing. What this host gets is loaded (take.h). By the thread
+ * that made the host. TR_INVALID: this host would lose a partition, or there are too many;
+ * TR_NOT_FOUND: a host is unknown; TR_MEMORY.
  */
 TR_MUST_USE int tri_interhost_thread_tell_owners(struct tr_host *host, uint64_t view,
                                                  const uint16_t *hosts, size_t count);

@@ -203,12 +203,12 @@ static bool is_poison(const struct tr_crash_message *message)
 }
 
 /* This actor's message with the greatest weight, or NULL. */
-static const struct tr_crash_message *worst_of(const struct tri_poison_messages *poison,
+static const struct tr_crash_message *worst_of(const struct tri_crashes *crashes,
                                                struct tr_key actor)
 {
     const struct tr_crash_message *worst = NULL;
-    for (size_t i = 0; poison != NULL && i < poison->crashes.count; i++) {
-        const struct tri_crash_row *row = &poison->crashes.rows[i];
+    for (size_t i = 0; crashes != NULL && i < crashes->count; i++) {
+        const struct tri_crash_row *row = &crashes->rows[i];
         if (row->kind == TRI_CRASH_MESSAGE && tr_key_equal(row->key, actor) &&
             (worst == NULL || weight_of(&row->message) > weight_of(worst))) {
             worst = &row->message;
@@ -217,9 +217,14 @@ static const struct tr_crash_message *worst_of(const struct tri_poison_messages 
     return worst;
 }
 
+static const struct tri_crashes *crashes_of(const struct tri_poison_messages *poison)
+{
+    return poison == NULL ? NULL : &poison->crashes;
+}
+
 uint32_t tri_poison_message_count(const struct tri_poison_messages *poison, struct tr_key actor)
 {
-    const struct tr_crash_message *worst = worst_of(poison, actor);
+    const struct tr_crash_message *worst = worst_of(crashes_of(poison), actor);
     return worst == NULL ? 0 : worst->ends + worst->silent;
 }
 
@@ -244,10 +249,10 @@ static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
  * With one identified end the actor counts as failed once: if its handler fails with an error at
  * the next try, it is quarantined without another one.
  */
-void tri_poison_message_apply(struct tri_poison_messages *poison, struct tri_worker *worker,
+void tri_poison_message_judge(const struct tri_crashes *crashes, struct tri_worker *worker,
                               struct tri_actor *actor)
 {
-    const struct tr_crash_message *worst = worst_of(poison, actor->key);
+    const struct tr_crash_message *worst = worst_of(crashes, actor->key);
     if (worst != NULL && is_poison(worst)) {
         tri_actor_quarantine(worker, actor);
         tell_quarantined(worker, actor, worst);
@@ -256,10 +261,16 @@ void tri_poison_message_apply(struct tri_poison_messages *poison, struct tri_wor
     }
 }
 
+void tri_poison_message_apply(struct tri_poison_messages *poison, struct tri_worker *worker,
+                              struct tri_actor *actor)
+{
+    tri_poison_message_judge(crashes_of(poison), worker, actor);
+}
+
 struct tri_message_name tri_poison_message_name(const struct tri_poison_messages *poison,
                                                 struct tr_key actor)
 {
-    const struct tr_crash_message *worst = worst_of(poison, actor);
+    const struct tr_crash_message *worst = worst_of(crashes_of(poison), actor);
     if (worst == NULL || !is_poison(worst)) {
         return (struct tri_message_name){0};
     }

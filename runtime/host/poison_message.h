@@ -48,6 +48,10 @@ void tri_poison_message_note_loading(struct tri_poison_messages *poison, uint64_
 void tri_poison_message_apply(struct tri_poison_messages *poison, struct tri_worker *worker,
                               struct tri_actor *actor);
 
+/* The same by counts that another host has made. */
+void tri_poison_message_judge(const struct tri_crashes *crashes, struct tri_worker *worker,
+                              struct tri_actor *actor);
+
 /* How often this actor's message has ended the process. */
 uint32_t tri_poison_message_count(const struct tri_poison_messages *poison, struct tr_key actor);
 

@@ -97,7 +97,7 @@ class DatabaseTest(postgres.PostgresTest):
         self.troupe("store", "init", self.store)
         self.write("flow.yaml", "troupe: 1\ntasks: {t: {type: echo}}\n")
         self.run_sql("DELETE FROM troupe.partitions WHERE number = 5")
-        self.assertIn("it has 1024 partitions, and 1023 rows of them; troupe store check says which",
+        self.assertIn("it has 1024 partitions, and 1023 rows of them; troupe store check says",
                       self.troupe("run", "flow.yaml", "t", status=4)[1])
         self.run_sql("UPDATE troupe.cluster SET partitions = 0")
         self.assertIn("it is said to have 0 partitions, where 1 to 1024 may be",

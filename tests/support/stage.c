@@ -196,6 +196,7 @@ int stage_try_open(struct stage *stage, const struct stage_options *options)
         .peers = options->peers,
         .peer_count = options->peer_count,
         .partitions = options->partitions,
+        .epochs = options->epochs,
         .partition_count = options->partition_count,
         .view = options->view,
     };

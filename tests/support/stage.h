@@ -48,6 +48,7 @@ struct stage_options {
     const struct tr_peer *peers;
     size_t peer_count;
     const uint16_t *partitions; /* who has which; NULL: as tr_host_options */
+    const uint32_t *epochs;     /* of them; NULL: none */
     size_t partition_count;
     uint64_t view;
     const struct tri_group_range *ranges; /* of groups, to be loaded one after the other */

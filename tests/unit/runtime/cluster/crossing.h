@@ -16,6 +16,7 @@ struct crossing_host {
     struct stage stage;
     struct tri_model *model;
     struct tri_store *store;
+    bool is_gone; /* the other one has its partition, and what was in its store */
 };
 
 /* How often a message from a host (0 or 1) goes on. */
@@ -28,6 +29,7 @@ struct crossing {
     uint16_t numbers[2]; /* of the hosts that have the stores now */
     uint64_t view;
     crossing_copies *copies; /* NULL: once */
+    void (*at_change)(void); /* called before a host that takes hears of its owners; or NULL */
 };
 
 extern struct crossing crossing;
@@ -45,6 +47,12 @@ void crossing_crash(uint32_t host);
  */
 void crossing_take_over(uint32_t host);
 void crossing_tell(uint32_t host);
+
+/*
+ * A host is lost, and the other one, which runs, takes its partition over: with what its store had,
+ * which is in that of the other one from then on.
+ */
+void crossing_take(uint32_t lost);
 
 /* Tells the workers of a host that its link to the other one is up or down. */
 void crossing_link(uint32_t host, bool is_up);

@@ -11,6 +11,7 @@
 
 #include "runtime/host/host.h"
 #include "runtime/host/interhost_thread.h"
+#include "runtime/store_open.h"
 
 #define NOTES 200 /* fewer than the window holds, so that all can be said at once */
 #define WAIT_MS 20000
@@ -222,15 +223,56 @@ static void goes_on_with_the_host_that_has_the_store_now(void **state)
     tr_host_free(hosts[1]);
 }
 
+/* The store of a host that has ended, to be read. */
+static struct tri_store *open_left(uint32_t index)
+{
+    struct tri_store_options options = {
+        .folder = folders[index], .durability = TR_DURABILITY_PROCESS, .read_only = true};
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    struct tri_store *store = NULL;
+    if (tri_store_open(&options, words, &store) != 0) {
+        fail_msg("%s", words);
+    }
+    return store;
+}
+
+/*
+ * Host 2 is lost, and host 1, which runs, goes on with what it had: the listener hears the rest of
+ * what was said to it, in order, without a start.
+ */
+static void takes_what_a_lost_host_had(void **state)
+{
+    (void)state;
+    static const uint16_t now[] = {0, 1, 1};
+    static const uint32_t epochs[] = {0, 1, 1};
+    const struct tr_host_view view = {.view = 1, .hosts = now, .epochs = epochs, .count = 3};
+    const struct tr_host_view early = {.view = 0, .hosts = now, .count = 3};
+    struct tr_host *hosts[2] = {start(0), start(1)};
+    struct tr_ref listener = spawn_listener(hosts[1]);
+    tr_host_free(hosts[1]);
+    let_speak(hosts[0], listener);
+    struct tri_store *left = open_left(1);
+    assert_int_equal(tr_host_take(hosts[0], &early, left), TR_EXISTS);
+    assert_int_equal(tr_host_take(hosts[0], &view, left), 0);
+    assert_int_equal(tr_host_take(hosts[0], &view, left), TR_EXISTS);
+    tri_store_close(left);
+    int reason = 1;
+    assert_int_equal(tr_host_wait(hosts[0], listener, WAIT_MS, &reason), 0);
+    assert_true(reason == 0 || reason == TR_NO_ACTOR); /* or it had ended before it was asked for */
+    struct tr_ref again = spawn_listener(hosts[0]);
+    let_speak(hosts[0], again); /* whichever partition it is in */
+    assert_int_equal(tr_host_wait(hosts[0], again, WAIT_MS, &reason), 0);
+    assert_int_equal(reason, 0);
+    tr_host_free(hosts[0]);
+}
+
 static void refuses_owners_that_cannot_be(void **state)
 {
     (void)state;
-    static const uint16_t gets[] = {0, 1, 1};
     static const uint16_t loses[] = {0, 2, 2};
     static const uint16_t unknown[] = {0, 1, 9};
     static const uint16_t many[TR_PARTITIONS_MAX + 1];
     struct tr_host *host = start(0);
-    assert_int_equal(tri_interhost_thread_tell_owners(host, 1, gets, 3), TR_INVALID);
     assert_int_equal(tri_interhost_thread_tell_owners(host, 1, loses, 3), TR_INVALID);
     assert_int_equal(tri_interhost_thread_tell_owners(host, 1, unknown, 3), TR_NOT_FOUND);
     assert_int_equal(tri_interhost_thread_tell_owners(host, 1, many, TR_PARTITIONS_MAX + 1),
@@ -284,6 +326,7 @@ int main(void)
                                         remove_folders),
         cmocka_unit_test_setup_teardown(goes_on_with_the_host_that_has_the_store_now, make_folders,
                                         remove_folders),
+        cmocka_unit_test_setup_teardown(takes_what_a_lost_host_had, make_folders, remove_folders),
         cmocka_unit_test_setup_teardown(refuses_owners_that_cannot_be, make_folders,
                                         remove_folders),
         cmocka_unit_test_setup_teardown(refuses_what_cannot_be, make_folders, remove_folders),
