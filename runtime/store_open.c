@@ -91,6 +91,28 @@ static int open_as_host(const struct tri_store_options *given, char *explain,
     return error != 0 ? error : tri_postgres_open(&options, explain, store);
 }
 
+static int refuse_folder(const char *folder, char *explain)
+{
+    if (explain != NULL) {
+        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
+                       "the store %.300s is in its folder, and has one host; several share one "
+                       "in PostgreSQL",
+                       folder != NULL ? folder : "");
+    }
+    return TR_INVALID;
+}
+
+int tri_store_settle(const struct tri_store_options *given, uint64_t host, char *explain)
+{
+    char bound[TRI_STORE_LOCATOR_BYTES];
+    struct tri_store_options options = *given;
+    int error = tri_store_locate(given->folder, &options.locator, explain, bound);
+    if (error == 0 && options.locator == NULL) {
+        error = refuse_folder(given->folder, explain);
+    }
+    return error != 0 ? error : tri_postgres_settle(&options, host, explain);
+}
+
 int tri_store_registry_open(const char *folder, const char *locator, bool read_only, char *explain,
                             struct tri_registry **registry)
 {
@@ -98,13 +120,7 @@ int tri_store_registry_open(const char *folder, const char *locator, bool read_o
     struct tri_store_options options = {.locator = locator, .read_only = read_only};
     int error = tri_store_locate(folder, &options.locator, explain, bound);
     if (error == 0 && options.locator == NULL) {
-        if (explain != NULL) {
-            (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
-                           "the store %.300s is in its folder, and has one host; several share one "
-                           "in PostgreSQL",
-                           folder != NULL ? folder : "");
-        }
-        return TR_INVALID;
+        return refuse_folder(folder, explain);
     }
     return error != 0 ? error : tri_postgres_registry_open(&options, explain, registry);
 }

@@ -38,6 +38,16 @@ TR_MUST_USE int tri_store_registry_open(const char *folder, const char *locator,
                                         char *explain, struct tri_registry **registry);
 
 /*
+ * Brings what a lost host had committed, and is in its log alone, into the tables of a store in a
+ * database: before any of its partitions is loaded (tr_host_take). It has no partition any more. If
+ * several hosts do it, one after the other, the first one does all of it. `options` are those of
+ * tri_store_open, with the records. TR_INVALID: the host has partitions, or the store is in its
+ * folder; TR_BUSY: later again; others as tri_store_open.
+ */
+TR_MUST_USE int tri_store_settle(const struct tri_store_options *options, uint64_t host,
+                                 char *explain);
+
+/*
  * Describes the host of a folder for tri_registry_join: `member` becomes complete, and refers to
  * the folder's path, to `place` (TRI_STORE_PLACE_BYTES_MAX) and `machine`. Errors of
  * tri_store_place_ensure.

@@ -42,6 +42,10 @@ TR_MUST_USE int tri_postgres_reader_open(const struct tr_reader_options *options
 TR_MUST_USE int tri_postgres_registry_open(const struct tri_store_options *options, char *explain,
                                            struct tri_registry **registry);
 
+/* The contract of tri_store_settle. */
+TR_MUST_USE int tri_postgres_settle(const struct tri_store_options *options, uint64_t host,
+                                    char *explain);
+
 /* The contracts of tri_store_init, tri_store_upgrade and tri_store_check. */
 TR_MUST_USE int tri_postgres_init(const struct tri_store_options *options, char *explain,
                                   bool *was_made);

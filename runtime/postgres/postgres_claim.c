@@ -227,18 +227,25 @@ static int take_from(struct tri_postgres *self, const struct tri_postgres_host *
     return error != 0 ? error : tri_postgres_keep(self, owner->number, TRI_MEMBER_PROCESSES_NONE);
 }
 
-/* Finds out which host this is, and whether the work is its own or becomes it. */
+/*
+ * Finds out which host this is, and whether the work is its own or becomes it. One that has some of
+ * it opens the store beside others that have the rest.
+ */
 static int find_turn(struct tri_postgres *self, uint64_t incarnation)
 {
     struct tri_postgres_host owner = {.number = 0};
     struct tri_postgres_host own = {.number = 0};
+    bool has_some = false;
     int error = tri_postgres_find_owner(self, &owner);
     if (error != 0 || self->member == NULL) {
         self->host = owner.number;
         return error;
     }
     error = tri_postgres_find_member(self, self->member, &own);
-    bool is_anothers = owner.number != 0 && owner.number != own.number;
+    if (error == 0 && own.number != 0) {
+        error = tri_postgres_has_partitions(self, own.number, &has_some);
+    }
+    bool is_anothers = owner.number != 0 && !has_some;
     if (error == 0 && owner.number == 0) {
         error = tri_postgres_find_earlier(self, self->member, &owner, &is_anothers);
     }
@@ -249,7 +256,7 @@ static int find_turn(struct tri_postgres *self, uint64_t incarnation)
         return refuse(self, &owner);
     }
     error = tri_postgres_enrol(self, self->member, &self->host);
-    return error == 0 && owner.number != self->host ? take_from(self, &owner, incarnation) : error;
+    return error == 0 && !has_some ? take_from(self, &owner, incarnation) : error;
 }
 
 /* The numbers go on behind those of all hosts, since the rows of all of them are here. */
@@ -318,6 +325,60 @@ int tri_postgres_take_over(struct tri_postgres *self)
     self->member = NULL; /* it is the caller's, and known by its number from now on */
     return tri_postgres_name_session(self);
 }
+
+/* ---- In the place of a lost host. ------------------------------------------------------------ */
+
+/*
+ * One at a time: what a lost host has left is written once, and never over what a host that took it
+ * has written since.
+ */
+static int take_turn(struct tri_postgres *self)
+{
+    char key[32];
+    const char *parameters[] = {key};
+    PGresult *result = NULL;
+    uint32_t object = self->schema_oid + (uint32_t)(self->host * 0x85ebca6bU);
+    (void)snprintf(key, sizeof key, "%llu",
+                   (unsigned long long)(((uint64_t)TRI_POSTGRES_APPLICATION + 2) << 32 | object));
+    int error = tri_postgres_query(self, "SELECT pg_advisory_lock($1::bigint)", 1, parameters, 0,
+                                   "waiting for who does the same", &result);
+    if (error == 0) {
+        self->library->clear(result);
+    }
+    return error;
+}
+
+static int check_lost(struct tri_postgres *self)
+{
+    bool has_some = false;
+    int error = tri_postgres_has_partitions(self, self->host, &has_some);
+    return error != 0 || !has_some
+               ? error
+               : tri_postgres_report(self, TR_INVALID,
+                                     "host %llu has some of the work of the store",
+                                     (unsigned long long)self->host);
+}
+
+int tri_postgres_stand_in(struct tri_postgres *self, uint64_t host)
+{
+    struct tri_fence_row row = {0};
+    self->host = host;
+    self->log_host = host;
+    int error = take_turn(self);
+    if (error == 0) {
+        error = check_lost(self);
+    }
+    if (error == 0) {
+        error = tri_postgres_read_host(self, false, &row);
+    }
+    if (error == 0) {
+        tri_fence_take(&self->fence, &self->store, &row, row.incarnation);
+        error = tri_postgres_name_session(self);
+    }
+    return error;
+}
+
+/* ---- A connection that was lost. ------------------------------------------------------------- */
 
 static int end_earlier_session(struct tri_postgres *self)
 {

@@ -226,6 +226,17 @@ int tri_postgres_find_owner(struct tri_postgres *self, struct tri_postgres_host 
     return find(self, find_owner, 0, NULL, host);
 }
 
+int tri_postgres_has_partitions(struct tri_postgres *self, uint64_t host, bool *has)
+{
+    char text[NUMBER_BYTES];
+    const char *parameters[] = {print(host, text)};
+    uint64_t count = 0;
+    int error = ask_number(self, "SELECT count(*) FROM partitions WHERE host = $1::bigint", 1,
+                           parameters, "looking for partitions", &count);
+    *has = count > 0;
+    return error;
+}
+
 /* ---- Partitions. ----------------------------------------------------------------------------- */
 
 static int check_partitions(struct tri_postgres *self, const uint64_t counts[3])

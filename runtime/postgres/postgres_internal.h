@@ -348,6 +348,16 @@ TR_MUST_USE int tri_postgres_find_member(struct tri_postgres *self,
                                          struct tri_postgres_host *host);
 TR_MUST_USE int tri_postgres_find_owner(struct tri_postgres *self, struct tri_postgres_host *host);
 
+/* Whether a host has any partition. */
+TR_MUST_USE int tri_postgres_has_partitions(struct tri_postgres *self, uint64_t host, bool *has);
+
+/*
+ * Writes in the place of a host that has no partition, and as its last incarnation, which cannot
+ * any more. TR_INVALID: it has partitions, or there is no such host; TR_STORE_LOCKED: another
+ * session is at it.
+ */
+TR_MUST_USE int tri_postgres_stand_in(struct tri_postgres *self, uint64_t host);
+
 /*
  * Into how many partitions the groups are divided. TR_STORE_DAMAGED: their rows are not those of as
  * many.

@@ -42,7 +42,9 @@ static const char read_log_row[] =
 static const char read_entries[] =
     "SELECT sequence, data FROM commit_entries WHERE sequence > $1::bigint AND host = $2::bigint"
     " ORDER BY sequence LIMIT " ENTRIES_AT_ONCE;
-static const char read_hosts[] = "SELECT host FROM commit_log ORDER BY host = $1::bigint, host";
+static const char read_hosts[] = "SELECT host FROM commit_log l WHERE host = $1::bigint"
+                                 " OR NOT EXISTS (SELECT FROM partitions p WHERE p.host = l.host)"
+                                 " ORDER BY host = $1::bigint, host";
 static const char read_ahead[] = "SELECT l.last_sequence, m.data FROM commit_log l LEFT JOIN meta m"
                                  " ON m.cell = ($1::bigint | (l.host << 32))";
 static const char read_earlier_ahead[] =
@@ -410,8 +412,8 @@ static int recover_of(struct tri_postgres *store, struct postgres_log *self, uin
 }
 
 /*
- * The logs of all hosts, the own one last: it had no entries before the others had none. Each is
- * applied with a mark of its own, so this goes on where it was interrupted.
+ * The logs of all hosts that have no work, the own one last: it had no entries before those had
+ * none. Each is applied with a mark of its own, so this goes on where it was interrupted.
  */
 static int recover_all(struct tri_postgres *store, struct postgres_log *self, bool begins)
 {
@@ -497,6 +499,41 @@ int tri_postgres_log_open(struct tri_postgres *store, const struct tri_store_opt
     if (error != 0 || !is_wanted) {
         close_log(&self->log, false);
     }
+    return error;
+}
+
+/* ---- The log of a lost host. ----------------------------------------------------------------- */
+
+static int settle_log(struct tri_postgres *store, uint64_t host)
+{
+    struct postgres_log *self = NULL;
+    int error = tri_postgres_stand_in(store, host);
+    if (error == 0) {
+        error = log_new(store, &self);
+    }
+    if (error == 0) {
+        error = recover(store, self, false);
+        close_log(&self->log, false);
+    }
+    return error;
+}
+
+int tri_postgres_settle(const struct tri_store_options *options, uint64_t host, char *explain)
+{
+    struct tri_store_options writing = {.locator = options->locator,
+                                        .durability = TR_DURABILITY_FULL,
+                                        .records = options->records,
+                                        .record_count = options->record_count};
+    struct tri_postgres *store = NULL;
+    int error = tri_postgres_begin(&writing, "taking", tri_postgres_find_tables, explain, &store);
+    if (error != 0) {
+        return error;
+    }
+    error = store->format == TRI_POSTGRES_FORMAT ? settle_log(store, host) : TR_INVALID;
+    if (error != 0 && explain != NULL) {
+        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", store->words);
+    }
+    tri_store_close(&store->store);
     return error;
 }
 

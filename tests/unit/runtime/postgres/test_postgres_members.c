@@ -455,6 +455,69 @@ static void test_the_log_of_a_lost_host_is_brought_in(void **state)
     stand_free(world.stand);
 }
 
+static void divide(struct world *world, const char *hosts)
+{
+    char sql[256];
+    (void)snprintf(sql, sizeof sql,
+                   "DELETE FROM partitions; INSERT INTO partitions SELECT n - 1, h::bigint, 0, 0, 0"
+                   " FROM unnest(string_to_array('%s', ' ')) WITH ORDINALITY AS s(h, n);"
+                   " UPDATE cluster SET partitions = (SELECT count(*) FROM partitions)",
+                   hosts);
+    stand_spoil(world->stand, sql);
+}
+
+/*
+ * Two hosts have the store open at once, each with a partition. When one is lost, the other goes on
+ * writing, and finds all that the lost one had acknowledged.
+ */
+static void test_a_host_that_works_inherits_from_another(void **state)
+{
+    (void)state;
+    char first[SCRIPTED_PATH_BYTES];
+    char second[SCRIPTED_PATH_BYTES];
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct world world = world_with_store(STAND_POSTGRES_LOG, first);
+    struct tri_store_options options = stand_options(world.stand);
+    options.partitions = 0;
+    scripted_folder(second);
+    struct tri_store *lost = open_in(world.stand, first);
+    options.folder = second;
+    options.takes_over = true;
+    struct tri_store *store = NULL;
+    assert_int_equal(tri_store_open(&options, explain, &store), 0);
+    tri_store_close(store);
+    tri_store_close(lost);
+    divide(&world, "1 2");
+    lost = open_in(world.stand, first);
+    store = open_in(world.stand, second);
+    assert_int_equal(lost->host, 1);
+    assert_int_equal(store->host, 2);
+    assert_int_equal(COMMIT(lost, 7, op_actor(1, 1, 1, "a")), 0);
+    assert_int_equal(COMMIT(store, 3, op_actor(1, 2, 1, "b")), 0);
+    assert_int_equal(COMMIT(lost, 8, op_actor(1, 3, 1, "c")), 0);
+    assert_int_equal(tri_store_settle(&options, 1, explain), TR_INVALID);
+    assert_non_null(strstr(explain, "host 1 has some of the work"));
+    struct tri_registry *registry = open_registry(&world);
+    registry->self = 2;
+    registry->incarnation = store->incarnation;
+    const struct tri_member seen = see(registry, 1);
+    assert_int_equal(tri_registry_take(registry, &seen, NULL, "host a was fenced"), 0);
+    assert_int_equal(COMMIT(lost, 9, op_actor(1, 4, 1, "d")), TR_FENCED);
+    assert_int_equal(tri_store_settle(&options, 1, explain), 0);
+    assert_int_equal(COMMIT(store, 4, op_actor(1, 1, 1, "e")), 0);
+    assert_int_equal(tri_store_settle(&options, 1, explain), 0); /* nothing is written again */
+    assert_int_equal(look(registry).owner, 2);
+    tri_store_close(lost);
+    tri_store_close(store);
+    store = open_in(world.stand, second);
+    stand_expect(store, "actor 1/1 1 0 77 e\nactor 1/2 1 0 77 b\nactor 1/3 1 0 77 c\n");
+    tri_store_close(store);
+    tri_registry_close(registry);
+    scripted_folder_remove(first);
+    scripted_folder_remove(second);
+    stand_free(world.stand);
+}
+
 /* A host that stands still in the middle of a commit holds its row; its session is ended. */
 static void test_a_host_that_holds_its_row_is_fenced(void **state)
 {
@@ -514,6 +577,7 @@ int main(void)
         BOTH(test_forgetting),
         cmocka_unit_test(test_a_fenced_store_writes_nothing),
         cmocka_unit_test(test_the_log_of_a_lost_host_is_brought_in),
+        cmocka_unit_test(test_a_host_that_works_inherits_from_another),
         cmocka_unit_test(test_a_host_that_holds_its_row_is_fenced),
         cmocka_unit_test(test_a_lost_session_is_made_again),
     };
