@@ -2,8 +2,7 @@
  * Two real hosts, with threads and stores, over ZeroMQ on this machine: what the sessions and
  * interhost actors promise holds there too, also when one of them ends and starts again.
  */
-#include "tests/support/fake_actor.h"
-#include "tests/support/test.h"
+#include "tests/unit/runtime/host/talkers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,59 +11,6 @@
 #include "runtime/host/host.h"
 #include "runtime/host/interhost_thread.h"
 #include "runtime/store_open.h"
-
-#define NOTES 200 /* fewer than the window holds, so that all can be said at once */
-#define WAIT_MS 20000
-
-#define LISTENER_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, heard, 1, 0)           \
-    FIELD(u64, wanted, 1, 0)
-#define SPEAKER_FIELDS(FIELD, ARRAY) \
-    FIELD(ref, listener, 1, 0)       \
-    FIELD(u64, sent, 1, 0)           \
-    FIELD(u64, wanted, 1, 0)
-
-#define SCHEMAS(S)                                      \
-    S(listener, 61100, TR_STATE, 1, 0, LISTENER_FIELDS) \
-    S(speaker, 61101, TR_STATE, 1, 0, SPEAKER_FIELDS)
-
-SCHEMAS(TR_SCHEMA_DECLARE_ROW)
-SCHEMAS(TR_SCHEMA_DEFINE)
-
-/* Ends in order when it has heard all notes in theirs; else it fails and stays. */
-static int listener_handle(struct tr_context *context, void *state,
-                           const struct tr_message *message)
-{
-    struct tr_listener *listener = state;
-    struct tr_note note;
-    int error = tr_message_read(message, note, &note);
-    if (error != 0 || note.number != ++listener->heard) {
-        return TR_FAILED;
-    }
-    return listener->heard == listener->wanted ? tr_stop(context) : 0;
-}
-
-static int speaker_handle(struct tr_context *context, void *state, const struct tr_message *message)
-{
-    struct tr_speaker *speaker = state;
-    if (!tr_message_is(message, &tr_note_schema)) {
-        return tr_unexpected(context, message);
-    }
-    int error = tr_tell(context, speaker->listener, &tr_note_schema,
-                        &(struct tr_note){.number = ++speaker->sent});
-    if (error == 0 && speaker->sent < speaker->wanted) {
-        error = tr_tell(context, tr_self(context), &tr_note_schema, &(struct tr_note){0});
-    } else if (error == 0) {
-        error = tr_stop(context);
-    }
-    return error;
-}
-
-static const struct tr_behaviour listener_behaviour = {
-    .name = "listener", .id = 61100, .state = &tr_listener_schema, .handle = listener_handle};
-static const struct tr_behaviour speaker_behaviour = {
-    .name = "speaker", .id = 61101, .state = &tr_speaker_schema, .handle = speaker_handle};
-static const struct tr_behaviour *const behaviours[] = {&listener_behaviour, &speaker_behaviour};
 
 static char folders[2][64];
 static char addresses[3][64]; /* the last of the host that follows another */
@@ -80,8 +26,8 @@ static struct tr_host_options options_of(uint32_t index, struct tr_peer *peer)
         .worker_count = 2,
         .durability = TR_DURABILITY_PROCESS,
         .folder = folders[index],
-        .behaviours = behaviours,
-        .behaviour_count = TR_COUNT_OF(behaviours),
+        .behaviours = talkers_behaviours,
+        .behaviour_count = talkers_behaviour_count,
         .number = (uint16_t)(index + 1),
         .listen = addresses[index],
         .keys = has_keys ? &keys[index] : NULL,
@@ -130,36 +76,14 @@ static int remove_folders(void **state)
     return 0;
 }
 
-static struct tr_ref spawn_listener(struct tr_host *host)
-{
-    struct tr_listener first = {.wanted = NOTES};
-    struct tr_spawn_options options = {.state = &first, .is_watched = true};
-    struct tr_ref listener;
-    assert_int_equal(tr_host_spawn(host, &listener_behaviour, &options, &listener), 0);
-    return listener;
-}
-
-/* Lets somebody say all notes, and returns when that is done. */
-static void let_speak(struct tr_host *host, struct tr_ref listener)
-{
-    struct tr_speaker first = {.listener = listener, .wanted = NOTES};
-    struct tr_spawn_options options = {.state = &first, .is_watched = true};
-    struct tr_ref speaker;
-    int reason = 1;
-    assert_int_equal(tr_host_spawn(host, &speaker_behaviour, &options, &speaker), 0);
-    assert_int_equal(tr_host_tell(host, speaker, &tr_note_schema, &(struct tr_note){0}), 0);
-    assert_int_equal(tr_host_wait(host, speaker, WAIT_MS, &reason), 0);
-    assert_int_equal(reason, 0);
-}
-
 static void tells_across_tcp(void **state)
 {
     (void)state;
     struct tr_host *hosts[2] = {start(0), start(1)};
-    struct tr_ref listener = spawn_listener(hosts[1]);
-    let_speak(hosts[0], listener);
+    struct tr_ref listener = talkers_listen(hosts[1]);
+    talkers_speak(hosts[0], listener);
     int reason = 1;
-    assert_int_equal(tr_host_wait(hosts[1], listener, WAIT_MS, &reason), 0);
+    assert_int_equal(tr_host_wait(hosts[1], listener, TALKERS_WAIT_MS, &reason), 0);
     assert_int_equal(reason, 0);
     tr_host_free(hosts[0]);
     tr_host_free(hosts[1]);
@@ -176,14 +100,14 @@ static void goes_on_when_the_other_host_starts_again(void **state)
 {
     (void)state;
     struct tr_host *hosts[2] = {start(0), start(1)};
-    struct tr_ref listener = spawn_listener(hosts[1]);
+    struct tr_ref listener = talkers_listen(hosts[1]);
     tr_host_free(hosts[1]);
-    let_speak(hosts[0], listener);
+    talkers_speak(hosts[0], listener);
     tr_host_free(hosts[0]); /* what it has said waits in its store */
     hosts[1] = start(1);
     hosts[0] = start(0);
     int reason = 1;
-    int error = tr_host_wait(hosts[1], listener, WAIT_MS, &reason);
+    int error = tr_host_wait(hosts[1], listener, TALKERS_WAIT_MS, &reason);
     assert_int_equal(error, 0);
     assert_true(reason == 0 || reason == TR_NO_ACTOR); /* or it had ended before it was asked for */
     tr_host_free(hosts[0]);
@@ -204,9 +128,9 @@ static void goes_on_with_the_host_that_has_the_store_now(void **state)
     options.peer_count = 2;
     assert_int_equal(tr_host_new(&options, NULL, &hosts[0]), 0);
     assert_int_equal(tr_host_start(hosts[0]), 0);
-    struct tr_ref listener = spawn_listener(hosts[1]);
+    struct tr_ref listener = talkers_listen(hosts[1]);
     tr_host_free(hosts[1]);
-    let_speak(hosts[0], listener);
+    talkers_speak(hosts[0], listener);
     options = options_of(1, &peer);
     options.number = 3;
     options.listen = addresses[2];
@@ -217,7 +141,7 @@ static void goes_on_with_the_host_that_has_the_store_now(void **state)
     assert_int_equal(tr_host_start(hosts[1]), 0);
     assert_int_equal(tri_interhost_thread_tell_owners(hosts[0], 1, now, 3), 0);
     int reason = 1;
-    assert_int_equal(tr_host_wait(hosts[1], listener, WAIT_MS, &reason), 0);
+    assert_int_equal(tr_host_wait(hosts[1], listener, TALKERS_WAIT_MS, &reason), 0);
     assert_true(reason == 0 || reason == TR_NO_ACTOR);
     tr_host_free(hosts[0]);
     tr_host_free(hosts[1]);
@@ -248,20 +172,20 @@ static void takes_what_a_lost_host_had(void **state)
     const struct tr_host_view view = {.view = 1, .hosts = now, .epochs = epochs, .count = 3};
     const struct tr_host_view early = {.view = 0, .hosts = now, .count = 3};
     struct tr_host *hosts[2] = {start(0), start(1)};
-    struct tr_ref listener = spawn_listener(hosts[1]);
+    struct tr_ref listener = talkers_listen(hosts[1]);
     tr_host_free(hosts[1]);
-    let_speak(hosts[0], listener);
+    talkers_speak(hosts[0], listener);
     struct tri_store *left = open_left(1);
     assert_int_equal(tr_host_take(hosts[0], &early, left), TR_EXISTS);
     assert_int_equal(tr_host_take(hosts[0], &view, left), 0);
     assert_int_equal(tr_host_take(hosts[0], &view, left), TR_EXISTS);
     tri_store_close(left);
     int reason = 1;
-    assert_int_equal(tr_host_wait(hosts[0], listener, WAIT_MS, &reason), 0);
+    assert_int_equal(tr_host_wait(hosts[0], listener, TALKERS_WAIT_MS, &reason), 0);
     assert_true(reason == 0 || reason == TR_NO_ACTOR); /* or it had ended before it was asked for */
-    struct tr_ref again = spawn_listener(hosts[0]);
-    let_speak(hosts[0], again); /* whichever partition it is in */
-    assert_int_equal(tr_host_wait(hosts[0], again, WAIT_MS, &reason), 0);
+    struct tr_ref again = talkers_listen(hosts[0]);
+    talkers_speak(hosts[0], again); /* whichever partition it is in */
+    assert_int_equal(tr_host_wait(hosts[0], again, TALKERS_WAIT_MS, &reason), 0);
     assert_int_equal(reason, 0);
     tr_host_free(hosts[0]);
 }
@@ -304,7 +228,7 @@ static void refuses_the_store_of_another_number(void **state)
 {
     (void)state;
     struct tr_host *host = start(1);
-    (void)spawn_listener(host);
+    (void)talkers_listen(host);
     tr_host_free(host);
     struct tr_peer peer;
     struct tr_host_options options = options_of(1, &peer);
