@@ -83,6 +83,17 @@ class HostsTest(postgres.PostgresTest):
     def states(self, name="a"):
         return {host: row["state"] for host, row in self.hosts(name).items()}
 
+    def beats(self):
+        return {name: int(beat) for name, beat in self.run_sql(
+            "SELECT h.name, b.beat FROM troupe.hosts h JOIN troupe.beats b USING (number)")}
+
+    def wait_for_looks(self, *names):
+        """Each has looked at the others for longer than a lease: it looks once a second at most."""
+        before = self.beats()
+        for name in names:
+            wait_until(lambda name=name: self.beats()[name] >= before[name] + LEASE_S + 2,
+                       f"{name} has looked at the others")
+
     def submit(self, name, workflow="main"):
         self.troupe("submit", "flow.yaml", workflow, "--name", name)
 
@@ -194,7 +205,7 @@ class MembersTest(HostsTest):
         self.served["a"].signal(signal.SIGKILL)
         self.served["a"].process.wait(LIMIT_S)
         self.serve("a").wait_for("serves")
-        time.sleep(1.5 * LEASE_S)
+        self.wait_for_looks("b")
         self.assertEqual(self.states(), {"a": "up", "b": "standing by"})
         self.assertNotIn("taking over", "".join(self.served["b"].lines["stderr"]))
         self.end_gate("a")
@@ -267,9 +278,10 @@ class MembersTest(HostsTest):
         self.serve_all("a", "b")
         self.begin_gate()
         self.server.halt(is_crash=True)
-        time.sleep(1.5 * LEASE_S)
+        end = time.monotonic() + 1.5 * LEASE_S  # longer than the lease is what it is about
+        wait_until(lambda: time.monotonic() > end, "the database was away for longer than a lease")
         self.server.start()
-        time.sleep(1.5 * LEASE_S)
+        self.wait_for_looks("a", "b")
         self.assertEqual(self.states(), {"a": "up", "b": "standing by"})
         self.assertIsNone(self.served["a"].process.poll())
         self.end_gate("a")
