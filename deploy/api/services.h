@@ -20,6 +20,7 @@ void tr_api_relaunch_execution(struct tr_api_call *call, const void *request);
 void tr_api_recover_execution(struct tr_api_call *call, const void *request);
 void tr_api_get_execution(struct tr_api_call *call, const void *request);
 void tr_api_get_execution_data(struct tr_api_call *call, const void *request);
+void tr_api_get_execution_metrics(struct tr_api_call *call, const void *request);
 void tr_api_list_executions(struct tr_api_call *call, const void *request);
 void tr_api_update_execution(struct tr_api_call *call, const void *request);
 void tr_api_terminate_execution(struct tr_api_call *call, const void *request);
@@ -34,7 +35,13 @@ void tr_api_get_task_execution(struct tr_api_call *call, const void *request);
 void tr_api_list_task_executions(struct tr_api_call *call, const void *request);
 void tr_api_get_task_execution_data(struct tr_api_call *call, const void *request);
 
+/* service_event.c */
+void tr_api_create_workflow_event(struct tr_api_call *call, const void *request);
+void tr_api_create_node_event(struct tr_api_call *call, const void *request);
+void tr_api_create_task_event(struct tr_api_call *call, const void *request);
+
 /* service_signal.c */
+void tr_api_get_or_create_signal(struct tr_api_call *call, const void *request);
 void tr_api_list_signals(struct tr_api_call *call, const void *request);
 void tr_api_set_signal(struct tr_api_call *call, const void *request);
 
@@ -43,32 +50,42 @@ void tr_api_check_health(struct tr_api_call *call, const void *request);
 void tr_api_watch_health(struct tr_api_call *call, const void *request);
 
 /* deploy/entities/: registering, reading and listing entities, and what stands beside them. */
-#define TR_API_ENTITY_CALLS(C)   \
-    C(create_task)               \
-    C(get_task)                  \
-    C(list_tasks)                \
-    C(list_task_ids)             \
-    C(create_workflow)           \
-    C(get_workflow)              \
-    C(list_workflows)            \
-    C(list_workflow_ids)         \
-    C(create_launch_plan)        \
-    C(get_launch_plan)           \
-    C(list_launch_plans)         \
-    C(list_launch_plan_ids)      \
-    C(get_active_launch_plan)    \
-    C(list_active_launch_plans)  \
-    C(update_launch_plan)        \
-    C(list_named_entities)       \
-    C(get_named_entity)          \
-    C(update_named_entity)       \
-    C(get_description_entity)    \
-    C(list_description_entities) \
-    C(list_projects)             \
-    C(get_project)               \
-    C(register_project)          \
-    C(update_project)            \
-    C(get_domains)               \
+#define TR_API_ENTITY_CALLS(C)          \
+    C(create_task)                      \
+    C(get_task)                         \
+    C(list_tasks)                       \
+    C(list_task_ids)                    \
+    C(create_workflow)                  \
+    C(get_workflow)                     \
+    C(list_workflows)                   \
+    C(list_workflow_ids)                \
+    C(create_launch_plan)               \
+    C(get_launch_plan)                  \
+    C(list_launch_plans)                \
+    C(list_launch_plan_ids)             \
+    C(get_active_launch_plan)           \
+    C(list_active_launch_plans)         \
+    C(update_launch_plan)               \
+    C(list_named_entities)              \
+    C(get_named_entity)                 \
+    C(update_named_entity)              \
+    C(get_description_entity)           \
+    C(list_description_entities)        \
+    C(list_projects)                    \
+    C(get_project)                      \
+    C(register_project)                 \
+    C(update_project)                   \
+    C(get_domains)                      \
+    C(update_project_attributes)        \
+    C(get_project_attributes)           \
+    C(delete_project_attributes)        \
+    C(update_project_domain_attributes) \
+    C(get_project_domain_attributes)    \
+    C(delete_project_domain_attributes) \
+    C(update_workflow_attributes)       \
+    C(get_workflow_attributes)          \
+    C(delete_workflow_attributes)       \
+    C(list_matchable_attributes)        \
     C(create_upload_location)
 
 #define TRI_API_ENTITY_CALL(name) void tr_api_##name(struct tr_api_call *call, const void *request);

@@ -115,7 +115,7 @@ static void tell(struct tr_api_call *call, const struct tr_desk_job *job)
     if (job->response != NULL) {
         tr_api_answer(call, job->response);
     } else {
-        tr_api_fail(call, job->code, "%s", job->words == NULL ? "" : job->words);
+        tr_api_fail_with(call, job->code, job->detail, "%s", job->words == NULL ? "" : job->words);
     }
 }
 

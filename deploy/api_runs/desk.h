@@ -34,7 +34,8 @@ struct tr_desk_job {
     /* What is answered: a response, or an error. */
     const ProtobufCMessage *response;
     enum tr_api_code code;
-    char *words; /* of the arena */
+    char *words;                    /* of the arena */
+    const ProtobufCMessage *detail; /* beside the words, which clients may read; or NULL */
 
     void *order; /* of whoever carries it out */
 

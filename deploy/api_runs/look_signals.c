@@ -79,23 +79,32 @@ static bool add_value(struct tr_look *look, const struct tr_look_node *node,
     return true;
 }
 
-static Flyteidl__Admin__Signal *view(struct tr_look *look, const struct tr_look_node *node)
+static Flyteidl__Admin__Signal *view_gate(struct tr_look *look, const struct tr_node *gate)
 {
     struct tr_desk_job *job = look->job;
     Flyteidl__Admin__Signal *signal =
         tr_flyte_message_new(&job->arena, &flyteidl__admin__signal__descriptor);
     Flyteidl__Core__SignalIdentifier *id =
         tr_flyte_message_new(&job->arena, &flyteidl__core__signal_identifier__descriptor);
-    Flyteidl__Admin__NodeExecution *execution = tr_look_node_view(look, node);
+    tr_execution_id *execution = tr_flyte_message_new(
+        &job->arena, &flyteidl__core__workflow_execution_identifier__descriptor);
     if (signal == NULL || id == NULL || execution == NULL) {
         return NULL;
     }
-    const struct tr_node *gate = &node->stop.workflow->nodes[node->stop.node];
+    execution->project = tr_view_text(job, look->found.row.project);
+    execution->domain = tr_view_text(job, look->found.row.domain);
+    execution->name = tr_view_text(job, look->found.row.name);
     id->signal_id = tr_view_text(job, gate->signal_id);
-    id->execution_id = execution->id->execution_id;
+    id->execution_id = execution;
     signal->id = id;
     signal->type = tr_flyte_message_of_type(&job->arena, tr_gate_type(gate));
-    return add_value(look, node, signal) ? signal : NULL;
+    return signal;
+}
+
+static Flyteidl__Admin__Signal *view(struct tr_look *look, const struct tr_look_node *node)
+{
+    Flyteidl__Admin__Signal *signal = view_gate(look, &node->stop.workflow->nodes[node->stop.node]);
+    return signal != NULL && add_value(look, node, signal) ? signal : NULL;
 }
 
 static int take_gate(void *self, const void *value)
@@ -161,6 +170,99 @@ void tr_look_signals_list(struct tr_look *look, const struct tr_run_list_request
     tr_desk_answer(job, &listing.answer->base);
 }
 
+/* ------------------------------------------------------------- one of them */
+
+/* The gate of an id; those that a task may still bring along are not known yet. */
+static const struct tr_node *find_gate(struct tr_look *look, const char *word)
+{
+    const struct tr_node *gate = NULL;
+    struct tr_text id = tr_text_of(word);
+    int error = tr_gate_find(look->graph, look->found.row.workflow, id, tr_text_of(""), &gate);
+    for (uint32_t i = 0; error == TR_NOT_FOUND; i++) {
+        const struct tr_graph *graph;
+        struct tr_text path;
+        int next = tr_decided_get(&look->decided, i, &path, &graph);
+        if (next == TR_LIMIT) {
+            break;
+        }
+        error = next != 0 ? error
+                          : tr_gate_find(graph, graph->workflows[graph->main_workflow].name, id,
+                                         tr_text_of(""), &gate);
+    }
+    if (error == TR_NOT_FOUND || error == TR_INVALID) {
+        tr_desk_fail(look->job, error == TR_INVALID ? TR_API_INVALID_ARGUMENT : TR_API_NOT_FOUND,
+                     error == TR_INVALID ? "the gates '%.200s' take values of different types"
+                                         : "the execution has no signal '%.200s'",
+                     word);
+        return NULL;
+    }
+    return tr_desk_failed(look->job, error) ? NULL : gate;
+}
+
+struct answered {
+    struct tr_look *look;
+    Flyteidl__Admin__Signal *signal; /* with its value; NULL: it has none yet */
+};
+
+static int take_answered(void *self, const void *value)
+{
+    struct answered *answered = self;
+    struct tr_look_node node = {.row = *(const struct tr_node_status *)value};
+    int error = tr_route_find(&answered->look->route, node.row.path, &node.stop);
+    if (error == 0 && answered->signal == NULL && node.row.phase == TR_NODE_PHASE_SUCCEEDED) {
+        node.path = node.row.path;
+        answered->signal = view(answered->look, &node);
+        error = answered->signal == NULL ? TR_FAILED : 0;
+    }
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
+/* False: the job has failed. */
+static bool find_answered(struct tr_look *look, const char *word, struct answered *answered)
+{
+    struct tr_reader_filter filters[] = {
+        tr_filter_number("execution", TR_FILTER_EQUAL, look->found.row.execution),
+        tr_filter_text("kind", TR_FILTER_AMONG, tr_text_of("approve,signal")),
+        tr_filter_text("target", TR_FILTER_EQUAL, tr_text_of(word)),
+    };
+    struct tr_reader_query query = {
+        .record = &tr_node_status_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
+    *answered = (struct answered){.look = look};
+    int error = tr_reader_rows(look->job->reader, &query, take_answered, answered);
+    if (error == TR_FAILED) {
+        if (look->job->words == NULL) {
+            tr_desk_answer(look->job, NULL);
+        }
+        return false; /* it was told why */
+    }
+    return !tr_desk_failed(look->job, error);
+}
+
+void tr_look_signal_get(struct tr_look *look,
+                        const Flyteidl__Admin__SignalGetOrCreateRequest *request)
+{
+    struct tr_desk_job *job = look->job;
+    struct answered answered;
+    const struct tr_node *gate = find_gate(look, request->id->signal_id);
+    Flyteidl__Admin__Signal *signal = gate == NULL ? NULL : view_gate(look, gate);
+    if (gate == NULL) {
+        return;
+    }
+    if (signal == NULL || signal->type == NULL) {
+        tr_desk_answer(job, NULL);
+        return;
+    }
+    if (request->type != NULL && request->type->type_case != signal->type->type_case) {
+        tr_desk_fail(job, TR_API_INVALID_ARGUMENT, "the signal '%.200s' has another type",
+                     request->id->signal_id);
+        return;
+    }
+    if (find_answered(look, request->id->signal_id, &answered)) {
+        signal = answered.signal != NULL ? answered.signal : signal;
+        tr_desk_answer(job, &signal->base);
+    }
+}
+
 /* ------------------------------------------------------------- an answer */
 
 struct setting {
@@ -193,33 +295,6 @@ static void carry_out(struct tr_desk_job *job, struct tr_live *live)
         tr_desk_answer(job, response == NULL ? NULL : &response->base);
     }
     tr_desk_finish(job);
-}
-
-/* The gate of an id; those that a task may still bring along are not known yet. */
-static const struct tr_node *find_gate(struct tr_look *look, const char *word)
-{
-    const struct tr_node *gate = NULL;
-    struct tr_text id = tr_text_of(word);
-    int error = tr_gate_find(look->graph, look->found.row.workflow, id, tr_text_of(""), &gate);
-    for (uint32_t i = 0; error == TR_NOT_FOUND; i++) {
-        const struct tr_graph *graph;
-        struct tr_text path;
-        int next = tr_decided_get(&look->decided, i, &path, &graph);
-        if (next == TR_LIMIT) {
-            break;
-        }
-        error = next != 0 ? error
-                          : tr_gate_find(graph, graph->workflows[graph->main_workflow].name, id,
-                                         tr_text_of(""), &gate);
-    }
-    if (error == TR_NOT_FOUND || error == TR_INVALID) {
-        tr_desk_fail(look->job, error == TR_INVALID ? TR_API_INVALID_ARGUMENT : TR_API_NOT_FOUND,
-                     error == TR_INVALID ? "the gates '%.200s' take values of different types"
-                                         : "the execution has no signal '%.200s'",
-                     word);
-        return NULL;
-    }
-    return tr_desk_failed(look->job, error) ? NULL : gate;
 }
 
 void tr_look_signal_set(struct tr_look *look, const Flyteidl__Admin__SignalSetRequest *request)

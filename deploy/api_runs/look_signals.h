@@ -11,6 +11,10 @@
 /* Answers with those that have come to wait, with their values when they have got them. */
 void tr_look_signals_list(struct tr_look *look, const struct tr_run_list_request *request);
 
+/* Answers with one, which may not have come to wait yet; a type that is given has to be its. */
+void tr_look_signal_get(struct tr_look *look,
+                        const Flyteidl__Admin__SignalGetOrCreateRequest *request);
+
 /* Has the engine answer all gates of an id; the value is judged before. */
 void tr_look_signal_set(struct tr_look *look, const Flyteidl__Admin__SignalSetRequest *request);
 

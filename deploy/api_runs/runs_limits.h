@@ -27,6 +27,9 @@
 /* Elements of an array that are told one by one. */
 #define TR_RUNS_ELEMENTS_MAX 5000
 
+/* Nodes, and attempts, that GetExecutionMetrics tells of. */
+#define TR_RUNS_SPANS_MAX 20000
+
 /* Characters of an id of a node, which is made of all that it lies in. */
 #define TR_RUNS_NODE_ID_BYTES 1024
 

@@ -1,7 +1,7 @@
 /*
  * Entities of Flyte's that `troupe apply` keeps, and clients of Flyte's register: tasks, workflows
  * and launch plans, each a row under its id, which never changes. What refers to one by its id
- * finds it here. Beside them stand what people say of a name, and projects.
+ * finds it here. Beside them stand what people say of a name, projects, and attributes.
  *
  *     the program        schedules
  *     entity_keep    ->
@@ -72,6 +72,19 @@ const char *tr_entity_kind_word(uint8_t kind);
     FIELD(u64, created_ms, 1, 0)
 
 /*
+ * What people say of all executions of a project, of a domain of it, or of a workflow there; what
+ * does not narrow it is empty. `type` is a MatchableResource of Flyte's, `message` a
+ * MatchingAttributes of it, or empty: it was deleted.
+ */
+#define TR_ENTITY_ATTRIBUTES_FIELDS(FIELD, ARRAY) \
+    FIELD(u8, type, 1, TR_ROW_KEY)                \
+    FIELD(text, project, 1, TR_ROW_KEY)           \
+    FIELD(text, domain, 1, TR_ROW_KEY)            \
+    FIELD(text, workflow, 1, TR_ROW_KEY)          \
+    FIELD(bytes, message, 1, 0)                   \
+    FIELD(u64, updated_ms, 1, 0)
+
+/*
  * Keeps packed rows, or forgets that of the entity's id. `rows` is a list of numbers of records,
  * each with a row behind it, which are kept as well, all or none. Asked.
  */
@@ -86,7 +99,8 @@ const char *tr_entity_kind_word(uint8_t kind);
     S(entity_kept, 459, TR_MESSAGE, 1, TR_PRIORITY, TR_ENTITY_KEPT_FIELDS) \
     S(entity, 27, TR_RECORD, 2, 0, TR_ENTITY_FIELDS)                       \
     S(entity_name, 28, TR_RECORD, 1, 0, TR_ENTITY_NAME_FIELDS)             \
-    S(entity_project, 29, TR_RECORD, 1, 0, TR_ENTITY_PROJECT_FIELDS)
+    S(entity_project, 29, TR_RECORD, 1, 0, TR_ENTITY_PROJECT_FIELDS)       \
+    S(entity_attributes, 31, TR_RECORD, 1, 0, TR_ENTITY_ATTRIBUTES_FIELDS)
 
 TR_ENTITY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -7,14 +7,17 @@
  * JSON and not bytes, and where that is no such message it prints `none` and why.
  */
 #include <flyteidl/admin_description_entity.pb-c.h>
+#include <flyteidl/admin_event.pb-c.h>
 #include <flyteidl/admin_execution.pb-c.h>
 #include <flyteidl/admin_launch_plan.pb-c.h>
+#include <flyteidl/admin_matchable_resource.pb-c.h>
 #include <flyteidl/admin_node_execution.pb-c.h>
 #include <flyteidl/admin_notification.pb-c.h>
 #include <flyteidl/admin_signal.pb-c.h>
 #include <flyteidl/admin_task.pb-c.h>
 #include <flyteidl/admin_task_execution.pb-c.h>
 #include <flyteidl/admin_workflow.pb-c.h>
+#include <flyteidl/admin_workflow_attributes.pb-c.h>
 #include <flyteidl/artifact_id.pb-c.h>
 #include <flyteidl/catalog.pb-c.h>
 #include <flyteidl/compiler.pb-c.h>
@@ -49,6 +52,9 @@ static const ProtobufCMessageDescriptor *const roots[] = {
     &flyteidl__admin__execution_update_response__descriptor,
     &flyteidl__admin__get_dynamic_node_workflow_request__descriptor,
     &flyteidl__admin__launch_plan__descriptor,
+    &flyteidl__admin__list_matchable_attributes_request__descriptor,
+    &flyteidl__admin__list_matchable_attributes_response__descriptor,
+    &flyteidl__admin__node_execution_event_request__descriptor,
     &flyteidl__admin__node_execution_for_task_list_request__descriptor,
     &flyteidl__admin__node_execution_get_data_request__descriptor,
     &flyteidl__admin__node_execution_get_data_response__descriptor,
@@ -61,6 +67,7 @@ static const ProtobufCMessageDescriptor *const roots[] = {
     &flyteidl__admin__signal_list_request__descriptor,
     &flyteidl__admin__signal_set_request__descriptor,
     &flyteidl__admin__signal_set_response__descriptor,
+    &flyteidl__admin__task_execution_event_request__descriptor,
     &flyteidl__admin__task_execution_get_data_request__descriptor,
     &flyteidl__admin__task_execution_get_data_response__descriptor,
     &flyteidl__admin__task_execution_get_request__descriptor,
@@ -68,6 +75,8 @@ static const ProtobufCMessageDescriptor *const roots[] = {
     &flyteidl__admin__task_execution_list_request__descriptor,
     &flyteidl__admin__task_spec__descriptor,
     &flyteidl__admin__task_closure__descriptor,
+    &flyteidl__admin__workflow_attributes_update_request__descriptor,
+    &flyteidl__admin__workflow_execution_event_request__descriptor,
     &flyteidl__admin__workflow_execution_get_data_request__descriptor,
     &flyteidl__admin__workflow_execution_get_data_response__descriptor,
     &flyteidl__admin__workflow_execution_get_metrics_request__descriptor,

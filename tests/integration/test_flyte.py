@@ -164,8 +164,10 @@ NO_JSON = [
      "artifact_id: 'artifact_id' excludes another field that is there, too"),
 ]
 ROOTS = ["admin." + name for name in (
-    "DescriptionEntity EmailMessage LaunchPlan TaskSpec TaskClosure WorkflowSpec "
-    "WorkflowClosure").split()] + ["core." + name for name in (
+    "DescriptionEntity EmailMessage LaunchPlan ListMatchableAttributesResponse "
+    "NodeExecutionEventRequest TaskExecutionEventRequest TaskSpec TaskClosure WorkflowSpec "
+    "WorkflowAttributesUpdateRequest WorkflowClosure WorkflowExecutionEventRequest"
+).split()] + ["core." + name for name in (
     "ArtifactQuery CatalogMetadata CompiledWorkflowClosure DynamicJobSpec ErrorDocument "
     "ExecutionError ExecutionEnvAssignment LogContext NodeExecutionIdentifier SignalIdentifier "
     "TaskExecutionIdentifier TaskLog WorkflowClosure").split()] + ["service." + name for name in (

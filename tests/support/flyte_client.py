@@ -11,10 +11,10 @@ import threading
 import time
 
 import grpc
-from flyteidl.admin import common_pb2, execution_pb2, node_execution_pb2, signal_pb2
-from flyteidl.admin import task_execution_pb2
+from flyteidl.admin import event_pb2, execution_pb2
 from flyteidl.core import identifier_pb2, literals_pb2
-from flyteidl.service import admin_pb2_grpc, signal_pb2_grpc
+from flyteidl.service import admin_pb2, admin_pb2_grpc, auth_pb2, dataproxy_pb2, identity_pb2
+from flyteidl.service import signal_pb2
 from flytekit.clients.friendly import SynchronousFlyteClient
 from flytekit.configuration import Config, PlatformConfig
 from flytekit.models.admin.common import Sort
@@ -23,7 +23,9 @@ from flytekit.models.core.identifier import Identifier, WorkflowExecutionIdentif
 from flytekit.models.execution import ExecutionMetadata, ExecutionSpec
 from flytekit.models.literals import Literal, LiteralMap, Primitive, Scalar
 from flytekit.remote import FlyteRemote
-from google.protobuf import json_format
+from google.api import annotations_pb2
+from google.protobuf import json_format, message_factory
+from google.rpc import status_pb2
 
 PROJECT, DOMAIN, VERSION = "default", "development", "v1"
 TASK, LAUNCH_PLAN = 1, 3
@@ -161,41 +163,61 @@ def outcome_of(call):
         return [error.code().name, error.details()]
 
 
+def reasons(address, calls):
+    """Of failed events why they are not heard, as the detail says it."""
+    found = []
+    for method, fields in calls:
+        try:
+            call_of(address, method)(request_of(method, fields))
+        except grpc.RpcError as error:
+            details = dict(error.trailing_metadata()).get("grpc-status-details-bin", b"")
+            reason = event_pb2.EventFailureReason()
+            for each in status_pb2.Status.FromString(details).details:
+                each.Unpack(reason)
+            found.append(reason.already_in_terminal_state.current_phase)
+    return found
+
+
 def stub_of(address):
     return admin_pb2_grpc.AdminServiceStub(grpc.insecure_channel(address))
 
 
-def request_of(method, fields):
+SERVICES = [service for module in (admin_pb2, signal_pb2, dataproxy_pb2, identity_pb2, auth_pb2)
+            for service in module.DESCRIPTOR.services_by_name.values()]
+
+
+def method_of(name):
+    """The definition of a call by its name."""
+    found, = [service.methods_by_name[name] for service in SERVICES
+              if name in service.methods_by_name]
+    return found
+
+
+def request_of(name, fields):
     """A request by the name of a method and its fields as JSON."""
-    messages = {
-        "CreateExecution": execution_pb2.ExecutionCreateRequest,
-        "RelaunchExecution": execution_pb2.ExecutionRelaunchRequest,
-        "RecoverExecution": execution_pb2.ExecutionRecoverRequest,
-        "GetLaunchPlan": common_pb2.ObjectGetRequest,
-        "GetExecution": execution_pb2.WorkflowExecutionGetRequest,
-        "GetExecutionData": execution_pb2.WorkflowExecutionGetDataRequest,
-        "ListExecutions": common_pb2.ResourceListRequest,
-        "TerminateExecution": execution_pb2.ExecutionTerminateRequest,
-        "UpdateExecution": execution_pb2.ExecutionUpdateRequest,
-        "GetNodeExecution": node_execution_pb2.NodeExecutionGetRequest,
-        "ListNodeExecutions": node_execution_pb2.NodeExecutionListRequest,
-        "ListNodeExecutionsForTask": node_execution_pb2.NodeExecutionForTaskListRequest,
-        "GetNodeExecutionData": node_execution_pb2.NodeExecutionGetDataRequest,
-        "GetDynamicNodeWorkflow": node_execution_pb2.GetDynamicNodeWorkflowRequest,
-        "GetTaskExecution": task_execution_pb2.TaskExecutionGetRequest,
-        "ListTaskExecutions": task_execution_pb2.TaskExecutionListRequest,
-        "GetTaskExecutionData": task_execution_pb2.TaskExecutionGetDataRequest,
-        "ListSignals": signal_pb2.SignalListRequest,
-        "SetSignal": signal_pb2.SignalSetRequest,
-    }
-    return json_format.ParseDict(fields, messages[method]())
+    message = message_factory.GetMessageClass(method_of(name).input_type)()
+    return json_format.ParseDict(fields, message)
 
 
-def call_of(address, method):
-    channel = grpc.insecure_channel(address)
-    stub = (signal_pb2_grpc.SignalServiceStub if "Signal" in method
-            else admin_pb2_grpc.AdminServiceStub)(channel)
-    return getattr(stub, method)
+def call_of(address, name):
+    method = method_of(name)
+    return grpc.insecure_channel(address).unary_unary(
+        f"/{method.containing_service.full_name}/{name}",
+        request_serializer=lambda message: message.SerializeToString(),
+        response_deserializer=message_factory.GetMessageClass(method.output_type).FromString)
+
+
+def all_calls(address):
+    """How each call of Flyte's services ends that asks for nothing, and its paths of REST."""
+    found = {}
+    for service in SERVICES:
+        for method in service.methods:
+            outcome = outcome_of(lambda: call_of(address, method.name)(request_of(method.name, {})))
+            http = method.GetOptions().Extensions[annotations_pb2.http]
+            paths = [[rule.WhichOneof("pattern").upper(), getattr(rule, rule.WhichOneof("pattern"))]
+                     for rule in (http, *http.additional_bindings) if rule.WhichOneof("pattern")]
+            found[method.name] = [outcome[0], paths]
+    return found
 
 
 def outcomes(address, calls):

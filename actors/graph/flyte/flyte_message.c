@@ -52,3 +52,9 @@ void tr_flyte_message_write_json(const ProtobufCMessage *message, struct tr_buff
     }
     tr_arena_fini(&arena);
 }
+
+const char *tr_flyte_message_word(const ProtobufCEnumDescriptor *descriptor, int number)
+{
+    const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value(descriptor, number);
+    return value == NULL ? NULL : value->name;
+}

@@ -35,6 +35,9 @@ TR_MUST_USE void *tr_flyte_message_unpack(struct tr_arena *arena,
 struct tr_type;
 TR_MUST_USE void *tr_flyte_message_of_type(struct tr_arena *arena, const struct tr_type *type);
 
+/* The name of an enumerator; NULL: none has the number. */
+const char *tr_flyte_message_word(const ProtobufCEnumDescriptor *descriptor, int number);
+
 /* Appends its bytes, or its JSON; errors stay in the buffer. */
 void tr_flyte_message_pack(const ProtobufCMessage *message, struct tr_buffer *bytes);
 void tr_flyte_message_write_json(const ProtobufCMessage *message, struct tr_buffer *json);
