@@ -38,6 +38,7 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_store,
     &tr_command_hosts,
     &tr_command_ping,
+    &tr_command_config,
     &tr_command_plugins,
     &tr_command_actors,
     &tr_command_tap,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "deploy/common/file.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
@@ -126,22 +127,45 @@ static void print_endpoint(const char *address, char *text, size_t size)
     (void)snprintf(text, size, "%s%s", is_unix ? "" : "dns:///", address);
 }
 
-static void tell(struct tr_service_log *log, const struct tr_api *api, bool has_tls)
+static void tell(struct tr_service_log *log, const struct tr_api *api, const char *config)
 {
     char text[HOST_BYTES + TR_DOOR_ADDRESS_BYTES_MAX + 64];
-    char endpoint[HOST_BYTES + TR_DOOR_ADDRESS_BYTES_MAX + 16];
     for (size_t i = 0; i < tr_api_address_count(api); i++) {
         (void)snprintf(text, sizeof text, "answers Flyte's clients at %s", tr_api_address(api, i));
         tr_service_log_note(log, false, text);
     }
+    tr_service_log_note(log, false,
+                        "which find it by these lines of ~/.flyte/config.yaml (troupe config "
+                        "flyte):");
+    for (const char *line = config; *line != '\0';) {
+        size_t size = strcspn(line, "\n");
+        (void)snprintf(text, sizeof text, "%.*s", (int)size, line);
+        tr_service_log_note(log, false, text);
+        line += size + 1;
+    }
+}
+
+/* What clients write into their file, and `troupe config flyte` does for them. */
+static void print_config(const struct tr_api *api, bool has_tls, char *config, size_t size)
+{
+    char endpoint[HOST_BYTES + TR_DOOR_ADDRESS_BYTES_MAX + 16];
     const char *first = tr_api_address(api, 0);
     bool is_secure = has_tls && strncmp(first, UNIX_PREFIX, strlen(UNIX_PREFIX)) != 0;
     print_endpoint(first, endpoint, sizeof endpoint);
-    tr_service_log_note(log, false, "which find it by these lines of ~/.flyte/config.yaml:");
-    tr_service_log_note(log, false, "admin:");
-    (void)snprintf(text, sizeof text, "  endpoint: %s", endpoint);
-    tr_service_log_note(log, false, text);
-    tr_service_log_note(log, false, is_secure ? "  insecure: false" : "  insecure: true");
+    (void)snprintf(config, size, "admin:\n  endpoint: %s\n  insecure: %s\n", endpoint,
+                   is_secure ? "false" : "true");
+}
+
+/* Without the file only `troupe config flyte` has to be told where the port is. */
+static void keep_config(const struct tr_live *live, const char *config, struct tr_serve_port *port)
+{
+    struct tr_bytes bytes = {.data = (const uint8_t *)config, .size = strlen(config)};
+    int size =
+        snprintf(port->config, sizeof port->config, "%s/" TR_STORE_FLYTE_CONFIG, live->folder);
+    if (size < 0 || (size_t)size >= sizeof port->config ||
+        tr_file_write(port->config, bytes, false) != 0) {
+        port->config[0] = '\0';
+    }
 }
 
 enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
@@ -150,6 +174,7 @@ enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
                                        struct tr_serve_port *port)
 {
     char words[TR_DOOR_WORDS_BYTES] = "";
+    char config[HOST_BYTES + TR_DOOR_ADDRESS_BYTES_MAX + 128];
     struct tr_api_options options = http->options;
     *port = (struct tr_serve_port){.api = NULL};
     if (options.address_count == 0) {
@@ -170,7 +195,9 @@ enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
         return tr_command_failed(invocation->command, "Flyte's clients cannot be answered: %s",
                                  words[0] != '\0' ? words : tr_error_text(error));
     }
-    tell(log, port->api, options.certificate != NULL);
+    print_config(port->api, options.certificate != NULL, config, sizeof config);
+    keep_config(live, config, port);
+    tell(log, port->api, config);
     return TR_EXIT_DONE;
 }
 
@@ -180,5 +207,8 @@ void tr_serve_http_close(struct tr_serve_port *port)
     tr_registrar_stop(port->registrar);
     tr_api_close(port->api);
     tr_registrar_free(port->registrar);
+    if (port->config[0] != '\0') {
+        (void)unlink(port->config);
+    }
     *port = (struct tr_serve_port){.api = NULL};
 }

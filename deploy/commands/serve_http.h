@@ -4,6 +4,8 @@
 #ifndef TR_DEPLOY_COMMANDS_SERVE_HTTP_H
 #define TR_DEPLOY_COMMANDS_SERVE_HTTP_H
 
+#include <limits.h>
+
 #include "deploy/api/api.h"
 #include "deploy/cli/command.h"
 #include "deploy/entities/registrar.h"
@@ -34,10 +36,14 @@ enum tr_exit_status tr_serve_http_read(const struct tr_invocation *invocation,
                                        struct tr_serve_http *http);
 void tr_serve_http_fini(struct tr_serve_http *http);
 
+/* The file of a store that has what Flyte's clients write into theirs, while there is a port. */
+#define TR_STORE_FLYTE_CONFIG "flyte.config"
+
 /* The port, and what answers there; all NULL without an address. */
 struct tr_serve_port {
     struct tr_api *api;
     struct tr_registrar *registrar;
+    char config[PATH_MAX]; /* the file; empty: there is none */
 };
 
 /*

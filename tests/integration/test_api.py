@@ -317,11 +317,43 @@ class ApiTest(ServedTest):
     def test_the_three_lines(self):
         address, = self.serve()
         lines = [line.split("Z  ", 1)[1] for line in self.serving.lines["stderr"][-4:]]
-        self.assertEqual(lines, ["which find it by these lines of ~/.flyte/config.yaml:", "admin:",
+        self.assertEqual(lines, ["which find it by these lines of ~/.flyte/config.yaml (troupe "
+                                 "config flyte):", "admin:",
                                  f"  endpoint: dns:///{address}", "  insecure: true"])
         # Those of the page, but for the port.
         for line in lines[1:]:
             self.assertIn(line.replace(address, "127.0.0.1:30080") + "\n", PAGE)
+
+    def test_the_file_of_flytes_clients(self):
+        none = self.troupe("config", "flyte", status=2)[1]
+        self.store.mkdir(exist_ok=True)
+        self.assertIn("there is no store", none)
+        self.assertIn("no engine of this store answers Flyte's clients; begin one with troupe "
+                      "serve --http 30080", self.troupe("config", "flyte", status=2)[1])
+        address, = self.serve()
+        config = f"admin:\n  endpoint: dns:///{address}\n  insecure: true\n"
+        self.assertEqual(self.troupe("config", "flyte", "--file", "-")[0], config)
+        file = self.folder / "below/config.yaml"
+        self.assertEqual(self.configure(FLYTECTL_CONFIG=file), f"troupe config: wrote {file}\n")
+        self.assertEqual(file.read_text(), config)
+        file.write_text("mine")
+        self.assertIn(f"{file} is there already; --force replaces it, and --file - prints what "
+                      "would stand there",
+                      self.troupe("config", "flyte", "--file", file, status=2)[1])
+        self.troupe("config", "flyte", "--file", file, "--force")
+        self.assertEqual(file.read_text(), config)
+        self.configure(HOME=self.folder, FLYTECTL_CONFIG="")
+        self.assertEqual((self.folder / ".flyte/config.yaml").read_text(), config)
+        self.assertIn("'other' is none of: flyte",
+                      self.troupe("config", "other", status=2)[1])
+        self.stop()
+        self.assertFalse((self.store / "flyte.config").exists())
+
+    def configure(self, **environment):
+        environment = {name: str(value) for name, value in environment.items()}
+        return subprocess.run([PROGRAM, "config", "flyte"], env={**self.environment(),
+                                                                 **environment},
+                              text=True, capture_output=True, check=True, timeout=LIMIT_S).stderr
 
     def certificate(self):
         """A certificate for this machine, and its key."""

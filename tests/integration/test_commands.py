@@ -53,6 +53,7 @@ COMMANDS = {
     "import": ("FILE", ""),
     "prune": ("[EXEC...]", "--older-than --phase --workflow -l --label --dry-run -y --yes -o"),
     "store": ("init|check|upgrade|take-over|fix-modes [STORE]", "-o"),
+    "config": ("flyte", "--file --force"),
     "completion": ("bash|zsh|fish", ""),
     "help": ("", "-o"),
     "version": ("", "-o"),
