@@ -25,6 +25,7 @@
 struct tr_api;
 struct tr_api_call;
 struct tr_registrar;
+struct tr_api_downloads;
 struct tr_api_uploads;
 struct tr_desk;
 
@@ -32,7 +33,8 @@ struct tr_desk;
 struct tr_api_services {
     struct tr_registrar *registrar;       /* entities (deploy/entities/); NULL: none are served */
     const struct tr_api_uploads *uploads; /* upload.h; NULL: nothing is taken */
-    struct tr_desk *desk;                 /* executions (deploy/api_runs/); NULL: none are served */
+    const struct tr_api_downloads *downloads; /* download.h; NULL: nothing is given */
+    struct tr_desk *desk; /* executions (deploy/api_runs/); NULL: none are served */
 };
 
 /* What a client may do; each may do what stands before it, too. */

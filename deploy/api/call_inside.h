@@ -63,6 +63,9 @@ void tri_rest_begin(struct tr_api *api, struct tr_door_exchange *exchange);
 /* Whether a request puts something where uploads go; if so, it is begun, or refused. */
 TR_MUST_USE bool tri_upload_begin(struct tr_api *api, struct tr_door_exchange *exchange);
 
+/* The same for what gets something from where downloads are. */
+TR_MUST_USE bool tri_download_begin(struct tr_api *api, struct tr_door_exchange *exchange);
+
 /* Answers without a call. */
 void tri_grpc_refuse(struct tr_door_exchange *exchange, enum tr_api_code code, const char *words);
 void tri_rest_refuse(struct tr_door_exchange *exchange, int status, enum tr_api_code code,

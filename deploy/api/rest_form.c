@@ -245,7 +245,7 @@ void tri_rest_begin(struct tr_api *api, struct tr_door_exchange *exchange)
     if (is_read(request->method) && is_page(exchange, request->path)) {
         return;
     }
-    if (tri_upload_begin(api, exchange)) {
+    if (tri_upload_begin(api, exchange) || tri_download_begin(api, exchange)) {
         return;
     }
     const struct tr_api_method *method =

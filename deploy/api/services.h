@@ -45,6 +45,11 @@ void tr_api_get_or_create_signal(struct tr_api_call *call, const void *request);
 void tr_api_list_signals(struct tr_api_call *call, const void *request);
 void tr_api_set_signal(struct tr_api_call *call, const void *request);
 
+/* service_download.c */
+void tr_api_create_download_location(struct tr_api_call *call, const void *request);
+void tr_api_create_download_link(struct tr_api_call *call, const void *request);
+void tr_api_get_data(struct tr_api_call *call, const void *request);
+
 /* service_health.c */
 void tr_api_check_health(struct tr_api_call *call, const void *request);
 void tr_api_watch_health(struct tr_api_call *call, const void *request);

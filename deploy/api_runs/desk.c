@@ -322,10 +322,13 @@ static struct tr_desk_job *job_new(struct tr_api_call *call, const ProtobufCMess
     }
     *job = (struct tr_desk_job){.call = tr_api_call_number(call),
                                 .desk = tr_api_call_services(call)->desk,
+                                .is_secure = tr_api_call_is_secure(call),
+                                .downloads = tr_api_call_services(call)->downloads,
                                 .descriptor = request->descriptor,
                                 .request_bytes = size,
                                 .work = work};
     tr_arena_init(&job->arena);
+    job->authority = tr_arena_text(&job->arena, tr_api_call_authority(call));
     if (size > 0) {
         memcpy(job->packed, bytes.data, size);
     }

@@ -30,6 +30,9 @@
 /* Nodes, and attempts, that GetExecutionMetrics tells of. */
 #define TR_RUNS_SPANS_MAX 20000
 
+/* How long a URL for a download is good at most, and if its request does not say. */
+#define TR_DOWNLOAD_EXPIRY_S_MAX 3600
+
 /* Characters of an id of a node, which is made of all that it lies in. */
 #define TR_RUNS_NODE_ID_BYTES 1024
 

@@ -3,10 +3,8 @@
  */
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/api/services.h"
-#include "deploy/api_runs/look_nodes.h"
-#include "deploy/api_runs/run_values.h"
+#include "deploy/api_runs/look_data.h"
 #include "deploy/api_runs/view_closure.h"
-#include "deploy/recovery/reuse.h"
 #include "schemas/codec/error.h"
 
 typedef Flyteidl__Core__NodeExecutionIdentifier node_id;
@@ -81,81 +79,6 @@ static void list_nodes_of_task(struct tr_desk_job *job, const void *asked)
 
 /* ------------------------------------------------------------- what they got and gave */
 
-/* The same for nodes and their attempts. */
-struct data {
-    Flyteidl__Core__LiteralMap *inputs;
-    Flyteidl__Core__LiteralMap *outputs;
-    Flyteidl__Admin__UrlBlob *inputs_blob;
-    Flyteidl__Admin__UrlBlob *outputs_blob;
-};
-
-static Flyteidl__Admin__UrlBlob *blob_of(struct tr_desk_job *job,
-                                         const Flyteidl__Core__LiteralMap *literals)
-{
-    Flyteidl__Admin__UrlBlob *blob =
-        tr_flyte_message_new(&job->arena, &flyteidl__admin__url_blob__descriptor);
-    if (blob != NULL) {
-        blob->bytes = tr_run_values_bytes(literals);
-    }
-    return blob;
-}
-
-static bool read_sides(struct tr_desk_job *job, struct tr_values_request *values, struct data *data)
-{
-    values->side = TR_VALUE_INPUTS;
-    bool is_fine = tr_run_values_write(job, values, &data->inputs);
-    values->side = TR_VALUE_OUTPUTS;
-    is_fine = is_fine && tr_run_values_write(job, values, &data->outputs);
-    if (is_fine) {
-        data->inputs_blob = blob_of(job, data->inputs);
-        data->outputs_blob = blob_of(job, data->outputs);
-    }
-    return is_fine;
-}
-
-/* The start node gives what the execution got, and the end node gets what it gave. */
-static bool read_sentinel(struct tr_look *look, bool is_end, struct data *data)
-{
-    struct tr_values_request values = {.reader = look->job->reader,
-                                       .graph = look->graph,
-                                       .workflow = look->route.root,
-                                       .execution = look->found.row.execution,
-                                       .path = tr_text_of("")};
-    struct data own;
-    if (!read_sides(look->job, &values, &own)) {
-        return false;
-    }
-    *data = is_end ? (struct data){.inputs = own.outputs, .inputs_blob = own.outputs_blob}
-                   : (struct data){.outputs = own.inputs, .outputs_blob = own.inputs_blob};
-    return true;
-}
-
-/* What was taken over from an earlier execution is that one's. */
-static bool read_data(struct tr_look *look, const char *word, struct data *data)
-{
-    struct tr_look_node node;
-    struct tr_desk_job *job = look->job;
-    *data = (struct data){.inputs = NULL};
-    if (tr_look_is_sentinel(tr_text_of(word))) {
-        return read_sentinel(look, tr_text_equal(tr_text_of(word), tr_text_of(TR_NODE_ID_END)),
-                             data);
-    }
-    if (!tr_look_node_find(look, word, &node)) {
-        return false;
-    }
-    struct tr_values_request values = {.reader = job->reader,
-                                       .graph = node.stop.graph,
-                                       .workflow = TR_GRAPH_NONE,
-                                       .stop = &node.stop,
-                                       .execution = look->found.row.execution,
-                                       .path = node.path};
-    int error = node.row.phase != TR_NODE_PHASE_RECOVERED
-                    ? 0
-                    : tr_reuse_origin(job->reader, values.execution, node.path, TR_ELEMENT_NONE,
-                                      &values.execution);
-    return !tr_desk_failed(job, error) && read_sides(job, &values, data);
-}
-
 /* What a node has decided; NULL and fine: it is none that has. */
 static bool read_closure(struct tr_look *look, const char *word,
                          Flyteidl__Core__CompiledWorkflowClosure **closure)
@@ -224,16 +147,17 @@ static void get_node_data(struct tr_desk_job *job, const void *asked)
 {
     const Flyteidl__Admin__NodeExecutionGetDataRequest *request = asked;
     struct tr_look look;
-    struct data data;
+    struct tr_look_data data;
     Flyteidl__Admin__NodeExecutionGetDataResponse *response = tr_flyte_message_new(
         &job->arena, &flyteidl__admin__node_execution_get_data_response__descriptor);
-    if (begin(&look, job, request->id) && read_data(&look, request->id->node_id, &data) &&
+    if (begin(&look, job, request->id) && tr_look_data_read(&look, request->id->node_id, &data) &&
         add_decided(&look, request->id->node_id, response)) {
         if (response != NULL) {
             response->full_inputs = data.inputs;
             response->full_outputs = data.outputs;
             response->inputs = data.inputs_blob;
             response->outputs = data.outputs_blob;
+            response->flyte_urls = tr_look_data_urls(&look, request->id->node_id);
         }
         tr_desk_answer(job, response == NULL ? NULL : &response->base);
     }
@@ -326,7 +250,7 @@ static void get_attempt_data(struct tr_desk_job *job, const void *asked)
     const Flyteidl__Admin__TaskExecutionGetDataRequest *request = asked;
     const task_id *id = request->id;
     struct tr_look look;
-    struct data data;
+    struct tr_look_data data;
     struct tr_look_attempts attempts;
     Flyteidl__Admin__TaskExecutionGetDataResponse *response = tr_flyte_message_new(
         &job->arena, &flyteidl__admin__task_execution_get_data_response__descriptor);
@@ -336,7 +260,7 @@ static void get_attempt_data(struct tr_desk_job *job, const void *asked)
     if (is_fine && attempts.count == 0) {
         tr_desk_fail(job, TR_API_NOT_FOUND, "the node '%.200s' has no attempt %u",
                      id->node_execution_id->node_id, id->retry_attempt);
-    } else if (is_fine && read_data(&look, id->node_execution_id->node_id, &data)) {
+    } else if (is_fine && tr_look_data_read(&look, id->node_execution_id->node_id, &data)) {
         bool is_last = attempts.is_array || attempts.items[0].phase == TR_TASK_PHASE_SUCCESS;
         if (response != NULL) {
             response->full_inputs = data.inputs;

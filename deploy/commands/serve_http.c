@@ -188,6 +188,7 @@ enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
     if (error == 0) {
         options.services.registrar = port->registrar;
         options.services.uploads = tr_registrar_uploads(port->registrar);
+        options.services.downloads = tr_registrar_downloads(port->registrar);
         error = tr_api_open(&options, words, &port->api);
     }
     if (error != 0) {

@@ -154,7 +154,10 @@ void tr_door_exchange_answer(struct tr_door_exchange *exchange, int status,
                              const struct tr_door_header *headers, size_t header_count,
                              struct tr_bytes body);
 
-/* Begins a response in pieces; whether one has begun, and ended. */
+/*
+ * Begins a response in pieces, of as many bytes as a header content-length says, if one does;
+ * whether one has begun, and ended.
+ */
 void tr_door_exchange_begin(struct tr_door_exchange *exchange, int status,
                             const struct tr_door_header *headers, size_t header_count);
 bool tr_door_exchange_has_begun(const struct tr_door_exchange *exchange);

@@ -223,6 +223,22 @@ static ssize_t give_body(void *self, uint64_t position, char *room, size_t size_
     return 0;
 }
 
+/* How long a response in pieces will be, where its handler knows. */
+static uint64_t length_of(const struct tr_door_header *headers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char *value = tr_text_equal(headers[i].name, tr_text_of("content-length"))
+                          ? tr_text_copy(headers[i].value)
+                          : NULL;
+        if (value != NULL) {
+            uint64_t length = strtoull(value, NULL, 10);
+            tr_free(value);
+            return length;
+        }
+    }
+    return MHD_SIZE_UNKNOWN;
+}
+
 /* It makes its own of the headers that frame a message. */
 static bool is_framing(struct tr_text name)
 {
@@ -242,7 +258,8 @@ static bool add_header(const struct tri_microhttpd *microhttpd, struct MHD_Respo
     return is_added;
 }
 
-static struct MHD_Response *make_response(struct tr_door_exchange *exchange, bool is_whole)
+static struct MHD_Response *make_response(struct tr_door_exchange *exchange, bool is_whole,
+                                          uint64_t length)
 {
     const struct tri_microhttpd *microhttpd = exchange->connection->door->microhttpd;
     static char nothing[1];
@@ -253,8 +270,8 @@ static struct MHD_Response *make_response(struct tr_door_exchange *exchange, boo
     size_t block = !is_whole || size > BLOCK_BYTES_MAX ? BLOCK_BYTES_MAX
                    : size < BLOCK_BYTES_MIN            ? BLOCK_BYTES_MIN
                                                        : size;
-    return microhttpd->create_response_from_callback(is_whole ? size : MHD_SIZE_UNKNOWN, block,
-                                                     give_body, exchange, NULL);
+    return microhttpd->create_response_from_callback(is_whole ? size : length, block, give_body,
+                                                     exchange, NULL);
 }
 
 static void begin_response(struct tr_door_exchange *exchange, int status,
@@ -262,7 +279,7 @@ static void begin_response(struct tr_door_exchange *exchange, int status,
 {
     static const struct tr_door_header last = {.name = {"connection", 10}, .value = {"close", 5}};
     const struct tri_microhttpd *microhttpd = exchange->connection->door->microhttpd;
-    struct MHD_Response *response = make_response(exchange, is_whole);
+    struct MHD_Response *response = make_response(exchange, is_whole, length_of(headers, count));
     bool is_made = response != NULL;
     for (size_t i = 0; is_made && i < count; i++) {
         is_made = is_framing(headers[i].name) || add_header(microhttpd, response, &headers[i]);

@@ -39,6 +39,9 @@
 /* Bytes of one part of an upload's path. */
 #define TR_UPLOAD_PART_BYTES_MAX 200
 
+/* Bytes of a download that are read at once. */
+#define TR_DOWNLOAD_PIECE_BYTES_MAX (256U << 10)
+
 /* How long it is remembered that the store has unpacked some code. */
 #define TR_CODE_KNOWN_MS 10000
 

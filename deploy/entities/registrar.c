@@ -254,6 +254,10 @@ int tr_registrar_open(struct tr_live *live, struct tr_registrar **out)
     int error =
         registrar->event < 0 ? TR_SYSTEM : tri_upload_store_open(&registrar->uploads, live->folder);
     if (error == 0) {
+        error =
+            tri_download_store_open(&registrar->downloads, live->folder, registrar->uploads.key);
+    }
+    if (error == 0) {
         int number = pthread_create(&registrar->thread, NULL, work, registrar);
         registrar->has_thread = number == 0;
         errno = number;
@@ -273,6 +277,11 @@ const struct tr_api_uploads *tr_registrar_uploads(const struct tr_registrar *reg
     return &registrar->uploads.uploads;
 }
 
+const struct tr_api_downloads *tr_registrar_downloads(const struct tr_registrar *registrar)
+{
+    return &registrar->downloads.downloads;
+}
+
 void tr_registrar_stop(struct tr_registrar *registrar)
 {
     if (registrar == NULL) {
@@ -288,6 +297,7 @@ void tr_registrar_stop(struct tr_registrar *registrar)
         registrar->has_thread = false;
     }
     tri_upload_store_stop(&registrar->uploads);
+    tri_download_store_stop(&registrar->downloads);
 }
 
 void tr_registrar_free(struct tr_registrar *registrar)
@@ -295,6 +305,7 @@ void tr_registrar_free(struct tr_registrar *registrar)
     if (registrar != NULL) {
         TR_ASSERT(!registrar->has_thread && registrar->first == NULL);
         tri_upload_store_close(&registrar->uploads);
+        tri_download_store_close(&registrar->downloads);
         tri_view_fini(&registrar->view);
         pthread_mutex_destroy(&registrar->mutex);
         if (registrar->event >= 0) {

@@ -10,6 +10,7 @@
 #ifndef TR_DEPLOY_ENTITIES_REGISTRAR_H
 #define TR_DEPLOY_ENTITIES_REGISTRAR_H
 
+#include "deploy/api/download.h"
 #include "deploy/api/upload.h"
 #include "deploy/engine/assemble.h"
 
@@ -18,8 +19,9 @@ struct tr_registrar;
 /* Starts its threads; the engine outlives it. TR_SYSTEM (errno), TR_MEMORY. */
 TR_MUST_USE int tr_registrar_open(struct tr_live *live, struct tr_registrar **registrar);
 
-/* Who takes uploads for it. */
+/* Who takes uploads for it, and who gives downloads. */
 const struct tr_api_uploads *tr_registrar_uploads(const struct tr_registrar *registrar);
+const struct tr_api_downloads *tr_registrar_downloads(const struct tr_registrar *registrar);
 
 /*
  * Ends the threads, on the engine's thread, for which nobody waits from then on; calls that come

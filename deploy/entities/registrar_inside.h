@@ -8,6 +8,7 @@
 
 #include "deploy/api/api_limits.h"
 #include "deploy/api/call.h"
+#include "deploy/entities/download_store.h"
 #include "deploy/entities/entity_limits.h"
 #include "deploy/entities/registrar.h"
 #include "deploy/entities/upload_store.h"
@@ -125,6 +126,7 @@ struct tr_registrar {
     struct tri_view view;
     struct tri_known_code code;
     struct tri_upload_store uploads;
+    struct tri_download_store downloads;
     pthread_t thread;
     bool has_thread;
     int event;             /* readable when there is a job */

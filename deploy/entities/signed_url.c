@@ -52,7 +52,8 @@ static void print_plain(const struct tr_signed_url *url, struct tr_buffer *query
 static int print_signed(const struct tr_signed_url *url, struct tr_buffer *text)
 {
     tr_buffer_init(text, 0);
-    tr_buffer_add_string(text, "PUT\n");
+    tr_buffer_add_string(text, url->method);
+    tr_buffer_add_string(text, "\n");
     tr_buffer_add_text(text, url->path);
     tr_buffer_add_string(text, "\n");
     print_plain(url, text);

@@ -169,7 +169,8 @@ void tri_create_upload_location(struct tri_job *job, const void *message)
     if (!check(job, request)) {
         return;
     }
-    struct tr_signed_url url = {.expires_s = read_expiry(job, request->expires_in),
+    struct tr_signed_url url = {.method = "PUT",
+                                .expires_s = read_expiry(job, request->expires_in),
                                 .has_md5 = request->content_md5.len == TR_MD5_BYTES};
     if (url.expires_s == 0) {
         return;

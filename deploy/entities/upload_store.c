@@ -97,7 +97,7 @@ static enum tr_api_code begin(void *self, struct tr_api_call *call, struct tr_te
                               struct tr_text query, struct tr_text md5, char *words)
 {
     struct tri_upload_store *store = self;
-    struct tr_signed_url url = {.path = path};
+    struct tr_signed_url url = {.method = "PUT", .path = path};
     if (!tr_signed_url_read(&url, query, store->key)) {
         return refuse(words, TR_API_PERMISSION_DENIED,
                       "this URL was not signed by this store, or was changed; ask for one by "

@@ -19,6 +19,7 @@
 #include "deploy/retention/pruning_files.h"
 #include "runtime/memory.h"
 #include "schemas/engine/phase.h"
+#include "schemas/engine/plugin.h"
 #include "schemas/runtime/process.h"
 
 /* Folders between the store and an attempt's: attempts, PROJECT, DOMAIN, EXEC. */
@@ -26,7 +27,7 @@
 
 /* Where an attempt works; the rest of its folder are logs. */
 static const char *const work_names[] = {TR_ATTEMPT_WORK, TR_ATTEMPT_TMP};
-static const char *const log_names[] = {TR_ATTEMPT_STDOUT, TR_ATTEMPT_STDERR};
+static const char *const log_names[] = {TR_ATTEMPT_STDOUT, TR_ATTEMPT_STDERR, TR_FLYTE_DECK};
 
 struct leftovers {
     const struct tr_prune_request *request;

@@ -161,7 +161,7 @@ static int on_short(struct tr_task_context *task, struct tr_process_attempt *sta
     return error != 0 ? error : wait_out(task, state, call, words, transition);
 }
 
-/* Whether nothing was logged. */
+/* Whether nothing was logged, and no deck was left. */
 static int note_logs(struct tr_process_attempt *state, const struct tr_process_over *over)
 {
     struct tr_cursor cursor;
@@ -169,7 +169,8 @@ static int note_logs(struct tr_process_attempt *state, const struct tr_process_o
     state->has_no_log = true;
     for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
         struct tr_process_document document = tr_process_document_next(&cursor);
-        bool is_log = i == TRI_PROCESS_RESULT_STDOUT || i == TRI_PROCESS_RESULT_STDERR;
+        bool is_log = i == TRI_PROCESS_RESULT_STDOUT || i == TRI_PROCESS_RESULT_STDERR ||
+                      i == TRI_PROCESS_RESULT_FLYTE_DECK;
         bool is_empty = document.is_absent || (!document.is_too_large && document.size == 0);
         state->has_no_log = state->has_no_log && (!is_log || is_empty);
     }
@@ -392,7 +393,7 @@ static struct tr_text join(struct tr_task_context *task, struct tr_text folder, 
     return tr_task_format(task, "%.*s/%s", (int)folder.size, folder.data, name);
 }
 
-/* After a success only logs are kept; after a failure everything is, for debugging. */
+/* After a success only logs and decks are kept; after a failure everything is, for debugging. */
 static int clean(struct tr_task_context *task, const struct tr_process_attempt *state)
 {
     static const char *const names[] = {TR_ATTEMPT_WORK, TR_ATTEMPT_TMP};

@@ -34,7 +34,9 @@ struct documents {
 
 static struct tr_text error_output(const struct tr_process_document *document);
 
-static int read_documents(const struct tr_process_over *over, struct documents *documents)
+/* A graph counts of a dynamic task only. */
+static int read_documents(struct tr_task_context *task, const struct tr_process_over *over,
+                          struct documents *documents)
 {
     struct tr_cursor cursor;
     struct tr_process_document all[TRI_PROCESS_RESULT_COUNT];
@@ -55,7 +57,7 @@ static int read_documents(const struct tr_process_over *over, struct documents *
         documents->outputs =
             (struct found){all[TRI_PROCESS_RESULT_FLYTE_OUTPUTS], TR_DOCUMENT_FLYTE};
     }
-    if (!all[TRI_PROCESS_RESULT_FLYTE_FUTURES].is_absent) {
+    if (!all[TRI_PROCESS_RESULT_FLYTE_FUTURES].is_absent && tr_task_template(task)->is_dynamic) {
         documents->outputs =
             (struct found){all[TRI_PROCESS_RESULT_FLYTE_FUTURES], TR_DOCUMENT_FLYTE_FUTURES};
     }
@@ -398,7 +400,7 @@ int tri_process_outcome(struct tr_task_context *task, const struct tr_process_ov
 {
     struct documents documents;
     *large = (struct tri_process_large){.is_one = false};
-    int error = read_documents(over, &documents);
+    int error = read_documents(task, over, &documents);
     if (error != 0) {
         return error;
     }
@@ -411,7 +413,7 @@ int tri_process_stopped(struct tr_task_context *task, const struct tr_process_ov
                         struct tr_transition *transition)
 {
     struct documents documents;
-    int error = read_documents(over, &documents);
+    int error = read_documents(task, over, &documents);
     if (error == 0) {
         note_end(task, over, &documents, transition);
     }

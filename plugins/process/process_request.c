@@ -365,11 +365,11 @@ static int write_results(struct tr_task_context *task, struct tr_process_run *ru
         [TRI_PROCESS_RESULT_FLYTE_OUTPUTS] = document_result(TR_FLYTE_OUTPUTS),
         [TRI_PROCESS_RESULT_FLYTE_ERROR] = document_result(TR_FLYTE_ERROR),
         [TRI_PROCESS_RESULT_FLYTE_FUTURES] = document_result(TR_FLYTE_FUTURES),
+        [TRI_PROCESS_RESULT_FLYTE_DECK] = {.name = tr_text_of(TR_FLYTE_DECK)},
     };
     const struct tr_task_template *template = tr_task_template(task);
-    size_t count = !template->has_flyte_outputs ? TRI_PROCESS_RESULT_FLYTE_OUTPUTS
-                   : template->is_dynamic       ? TRI_PROCESS_RESULT_COUNT
-                                                : TRI_PROCESS_RESULT_FLYTE_FUTURES;
+    size_t count =
+        template->has_flyte_outputs ? TRI_PROCESS_RESULT_COUNT : TRI_PROCESS_RESULT_FLYTE_OUTPUTS;
     struct tr_writer writer = writer_new(task, 8 * ARRAY_BYTES);
     int error = tr_process_results_pack(results, count, &writer);
     run->results = written(&writer);

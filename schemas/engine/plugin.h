@@ -155,6 +155,7 @@ enum tr_document_form {
 #define TR_FLYTE_OUTPUTS "outputs.pb"
 #define TR_FLYTE_ERROR "error.pb"
 #define TR_FLYTE_FUTURES "futures.pb"
+#define TR_FLYTE_DECK "deck.html"
 
 /* The identity of a task. */
 struct tr_task_identity {

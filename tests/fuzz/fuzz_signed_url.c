@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint8_t key[TR_SIGNED_KEY_BYTES] = {7};
     struct tr_text text = {.data = (const char *)data, .size = size};
-    struct tr_signed_url url = {.path = tr_text_of("p/d/a/b")};
+    struct tr_signed_url url = {.method = "PUT", .path = tr_text_of("p/d/a/b")};
     struct tr_buffer printed;
     if (!tr_signed_url_read(&url, text, key)) {
         return 0;

@@ -12,8 +12,10 @@ static const uint8_t other_key[TR_SIGNED_KEY_BYTES] = {1, 2, 3, 5};
 
 static struct tr_signed_url sample(bool has_md5)
 {
-    struct tr_signed_url url = {
-        .path = tr_text_of("p/d/ABC=/a.tar.gz"), .expires_s = 1790000000, .has_md5 = has_md5};
+    struct tr_signed_url url = {.method = "PUT",
+                                .path = tr_text_of("p/d/ABC=/a.tar.gz"),
+                                .expires_s = 1790000000,
+                                .has_md5 = has_md5};
     memset(url.md5, 0xab, sizeof url.md5);
     return url;
 }
@@ -21,7 +23,7 @@ static struct tr_signed_url sample(bool has_md5)
 static bool read_text(const char *path, struct tr_text query, const uint8_t *by,
                       struct tr_signed_url *url)
 {
-    *url = (struct tr_signed_url){.path = tr_text_of(path)};
+    *url = (struct tr_signed_url){.method = "PUT", .path = tr_text_of(path)};
     return tr_signed_url_read(url, query, by);
 }
 

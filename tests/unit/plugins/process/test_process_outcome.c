@@ -73,6 +73,7 @@ static bool classify(const struct end *end)
     write_document(&writer, end->flyte_outputs, 0);
     write_document(&writer, end->flyte_error, 0);
     write_document(&writer, end->futures, 0);
+    tr_write_nil(&writer); /* a deck */
     struct tr_process_over over = {
         .outcome = end->outcome,
         .status = end->status,
@@ -350,6 +351,10 @@ static void test_flytes_documents_go_before_json(void **state)
     classify(&(struct end){.outcome = TR_PROCESS_EXITED, .error = "json", .flyte_outputs = "pb"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "FromDocument", "json");
     assert_int_equal(fake.form, TR_DOCUMENT_JSON);
+    classify(
+        &(struct end){.outcome = TR_PROCESS_EXITED, .flyte_outputs = "pb", .futures = "graph"});
+    assert_string_equal(fake.outputs, "pb"); /* it is no dynamic task */
+    fake.template.is_dynamic = true;
     classify(
         &(struct end){.outcome = TR_PROCESS_EXITED, .flyte_outputs = "pb", .futures = "graph"});
     assert_string_equal(fake.outputs, "graph");

@@ -360,10 +360,6 @@ static void test_inputs_in_flytes_form(void **state)
     struct tr_process_file file = tr_process_file_next(&cursor);
     assert_string_equal(fake_text(file.name), "inputs.pb");
     assert_int_equal(file.bytes.size, 0); /* no inputs are a document of no bytes */
-    assert_int_equal(tr_process_array_begin(run.results, &cursor),
-                     TRI_PROCESS_RESULT_FLYTE_FUTURES); /* of a dynamic task only */
-    fake.template.is_dynamic = true;
-    assert_int_equal(tri_process_request(&fake.context, inputs, &run, &problem), 0);
     assert_int_equal(tr_process_array_begin(run.results, &cursor), TRI_PROCESS_RESULT_COUNT);
     inputs[TR_DOCUMENT_FLYTE].path = tr_text_of("/store/blobs/abc");
     assert_int_equal(tri_process_request(&fake.context, inputs, &run, &problem), 0);

@@ -1,0 +1,46 @@
+/*
+ * Files of a store that clients may have by a signed URL: what they uploaded, what tasks left, and
+ * decks. A thread reads them.
+ */
+#ifndef TR_DEPLOY_ENTITIES_DOWNLOAD_STORE_H
+#define TR_DEPLOY_ENTITIES_DOWNLOAD_STORE_H
+
+#include <limits.h>
+#include <pthread.h>
+
+#include "deploy/api/download.h"
+#include "deploy/entities/signed_url.h"
+
+struct tri_download;
+
+struct tri_download_store {
+    struct tr_api_downloads downloads; /* what the API calls */
+    char folder[PATH_MAX];             /* of the store, absolute */
+    const uint8_t *key;                /* of TR_SIGNED_KEY_BYTES */
+    pthread_t thread;
+    bool has_thread;
+    int event;
+    pthread_mutex_t mutex; /* of what follows */
+    struct tri_download *first;
+    struct tri_download *last;
+    bool is_stopping;
+};
+
+/*
+ * Begins for a store whose URLs are signed with a key, which outlives it. TR_SYSTEM (errno); to be
+ * closed in any case.
+ */
+TR_MUST_USE int tri_download_store_open(struct tri_download_store *store, const char *store_folder,
+                                        const uint8_t key[TR_SIGNED_KEY_BYTES]);
+
+/* Ends the thread; what waits for it is refused. Then, when no call can come, the rest. */
+void tri_download_store_stop(struct tri_download_store *store);
+void tri_download_store_close(struct tri_download_store *store);
+
+/*
+ * The bytes that a header Range asks for of a file: is_part and is_outside of `part`, whose size is
+ * set. One that asks for several, or is none, is as if it were not there. Pure.
+ */
+void tr_download_range(struct tr_text range, struct tr_api_download_part *part);
+
+#endif
