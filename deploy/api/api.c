@@ -121,6 +121,7 @@ int tr_api_open(const struct tr_api_options *options, char *words, struct tr_api
     made->methods = options->methods != NULL ? options->methods : tr_api_methods;
     made->method_count = options->methods != NULL ? options->method_count : tr_api_method_count;
     made->everybody = (uint8_t)options->everybody;
+    made->clients = options->clients;
     made->services = options->services;
     made->message_bytes_max =
         options->request_bytes_max != 0 ? options->request_bytes_max : TR_DOOR_BODY_BYTES_MAX;

@@ -9,7 +9,7 @@
 #ifndef TR_DEPLOY_API_API_H
 #define TR_DEPLOY_API_API_H
 
-#include "deploy/api/call.h"
+#include "deploy/api/clients.h"
 #include "deploy/door/door.h"
 
 struct tr_api_options {
@@ -21,7 +21,8 @@ struct tr_api_options {
     uint32_t connections_max;            /* 0: TR_DOOR_CONNECTIONS_MAX */
     const struct tr_api_method *methods; /* NULL: tr_api_methods; they outlive it */
     size_t method_count;
-    enum tr_api_role everybody; /* what clients may do that have no token: there are no others */
+    enum tr_api_role everybody;      /* what everybody may do where there are no `clients` */
+    struct tr_api_clients clients;   /* they outlive it */
     struct tr_api_services services; /* they outlive it */
 };
 

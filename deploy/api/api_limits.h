@@ -20,6 +20,10 @@
 #define TR_LIST_FILTERS_MAX 12
 #define TR_LIST_FILTERS_BYTES_MAX 8192
 
+/* How long a token is good, and bytes of the form that asks for one. */
+#define TR_API_TOKEN_S 3600
+#define TR_API_TOKEN_FORM_BYTES_MAX (16ULL << 10)
+
 /* The longest time that a client may give a call; longer ones are as if none were given. */
 #define TR_API_TIMEOUT_MS_MAX (365ULL * 24 * 3600 * 1000)
 

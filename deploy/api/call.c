@@ -4,10 +4,12 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/api/call_inside.h"
 #include "deploy/api/methods.h"
+#include "deploy/common/clock.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 #include "schemas/codec/utf8.h"
@@ -83,15 +85,119 @@ const void *tri_call_unpack(struct tr_api_call *call, struct tr_bytes bytes)
     return request;
 }
 
+/* ------------------------------------------------------------- who calls */
+
+bool tri_call_admit(struct tr_api_call *call)
+{
+    const struct tr_api_clients *clients = &call->api->clients;
+    struct tr_text header = tr_door_exchange_header(call->exchange, "authorization");
+    struct tr_text bearer = tr_api_credentials(header, "Bearer");
+    if (clients->count == 0) {
+        return true;
+    }
+    call->client = tr_api_client_of_bearer(clients, bearer, tr_clock_wall_ms() / 1000);
+    if (call->client != NULL || call->method->role == TR_API_ANYBODY) {
+        return true;
+    }
+    tr_api_fail(call, TR_API_UNAUTHENTICATED, "%s",
+                bearer.size == 0 ? "this call needs a token: authorization: Bearer TOKEN"
+                                 : "the token is none that this engine has given, or has expired");
+    return false;
+}
+
+/* The project and the domain of one of Flyte's URLs: flyte://v1/PROJECT/DOMAIN/... */
+static bool read_flyte_url(struct tr_api_call *call, const char *url, struct tr_api_place *place)
+{
+    static const char prefix[] = "flyte://v1/";
+    const char *project = url + sizeof prefix - 1;
+    if (strncmp(url, prefix, sizeof prefix - 1) != 0) {
+        return false;
+    }
+    size_t size = strcspn(project, "/");
+    const char *domain = project + size + (project[size] == '/' ? 1 : 0);
+    struct tr_text parts[] = {
+        tr_arena_print(&call->arena, "%.*s", (int)size, project),
+        tr_arena_print(&call->arena, "%.*s", (int)strcspn(domain, "/"), domain)};
+    place->project = parts[0].data;
+    place->domain = parts[1].data;
+    return true;
+}
+
+/* Where a request acts; what is empty in it means all. */
+static struct tr_api_place place_of(struct tr_api_call *call, const ProtobufCMessage *request)
+{
+    struct tr_api_place place = {.project = NULL};
+    const char *path = call->method->place;
+    if (path == NULL) {
+        return place;
+    }
+    if (strcmp(path, TR_API_ANYWHERE) == 0) {
+        place.is_anywhere = true;
+        return place;
+    }
+    size_t size = strlen(path);
+    if (path[size - 1] == '.') {
+        struct tr_text inside = {.data = path, .size = size - 1};
+        place.project = tr_flyte_message_text(request, inside, "project");
+        place.domain = tr_flyte_message_text(request, inside, "domain");
+    } else {
+        const char *dot = strrchr(path, '.');
+        struct tr_text inside = {.data = path, .size = dot == NULL ? 0 : (size_t)(dot - path)};
+        const char *text = tr_flyte_message_text(request, inside, dot == NULL ? path : dot + 1);
+        if (text != NULL && !read_flyte_url(call, text, &place)) {
+            place.project = text;
+        }
+    }
+    place.project = place.project == NULL || place.project[0] == '\0' ? NULL : place.project;
+    place.domain = place.domain == NULL || place.domain[0] == '\0' ? NULL : place.domain;
+    return place;
+}
+
+/* Whether who calls may; else the call has failed. */
+static bool is_allowed(struct tr_api_call *call, const ProtobufCMessage *request)
+{
+    const struct tr_api_method *method = call->method;
+    static const char *const roles[] = {"", "view", "run", "register", "admin"};
+    if (method->role == TR_API_ANYBODY) {
+        return true;
+    }
+    if (call->api->clients.count == 0) {
+        if (method->role > call->api->everybody) {
+            tr_api_fail(call, TR_API_PERMISSION_DENIED, "you may not call %s.%s", method->service,
+                        method->name);
+        }
+        return method->role <= call->api->everybody;
+    }
+    struct tr_api_place place = place_of(call, request);
+    bool is_one = tr_api_client_may(call->client, (enum tr_api_role)method->role, &place);
+    if (!is_one) {
+        tr_api_fail(call, TR_API_PERMISSION_DENIED,
+                    "'%s' may not call %s: that takes the role '%s' in %s%.100s%s%.100s",
+                    call->client->id, method->name, roles[method->role],
+                    place.project == NULL ? "all projects" : "",
+                    place.project == NULL ? "" : place.project,
+                    place.domain == NULL || place.project == NULL ? "" : "/",
+                    place.domain == NULL || place.project == NULL ? "" : place.domain);
+    }
+    return is_one;
+}
+
 void tri_call_handle(struct tr_api_call *call, const void *request)
 {
-    if (call->method->role > call->api->everybody) {
-        tr_api_fail(call, TR_API_PERMISSION_DENIED, "you may not call %s.%s", call->method->service,
-                    call->method->name);
-        return;
+    if (is_allowed(call, request)) {
+        call->is_handled = true;
+        call->method->handle(call, request);
     }
-    call->is_handled = true;
-    call->method->handle(call, request);
+}
+
+bool tr_api_call_has_clients(const struct tr_api_call *call)
+{
+    return call->api->clients.count > 0;
+}
+
+const char *tr_api_call_principal(const struct tr_api_call *call)
+{
+    return call->client == NULL ? "" : call->client->id;
 }
 
 /* ------------------------------------------------------------- for the services */

@@ -46,6 +46,8 @@ enum tr_api_role {
     TR_API_ADMIN,
 };
 
+#define TR_API_ANYWHERE "*"
+
 /* One RPC: the only place that names it. */
 struct tr_api_method {
     const char *service; /* with its package */
@@ -54,7 +56,13 @@ struct tr_api_method {
     const ProtobufCMessageDescriptor *response;
     const char *rest; /* "GET /api/v1/tasks/{id.project}", a line each; NULL: gRPC alone */
     uint8_t role;     /* enum tr_api_role */
-    bool is_stream;   /* of responses: tr_api_send, tr_api_finish */
+    /*
+     * Where in the request the project and the domain stand that it acts in: the path of a message
+     * with both, and a dot behind ("id."; "." is the request itself); or of a text, a project or
+     * one of Flyte's URLs. TR_API_ANYWHERE: it tells only what there is. NULL: it is about all.
+     */
+    const char *place;
+    bool is_stream; /* of responses: tr_api_send, tr_api_finish */
     /* The request lives as long as the call. */
     void (*handle)(struct tr_api_call *call, const void *request);
     /* Of a stream: there is room for more, after tr_api_send had said TR_BUSY; NULL: none waits. */
@@ -73,6 +81,10 @@ TR_MUST_USE int tr_api_post(struct tr_api *api, void (*run)(void *argument), voi
 struct tr_api *tr_api_call_api(const struct tr_api_call *call);
 
 const struct tr_api_services *tr_api_call_services(const struct tr_api_call *call);
+
+/* Whether clients need tokens, and who calls; "": nobody in particular. */
+bool tr_api_call_has_clients(const struct tr_api_call *call);
+const char *tr_api_call_principal(const struct tr_api_call *call);
 
 /* By which host and port the client came, and whether by TLS. */
 struct tr_text tr_api_call_authority(const struct tr_api_call *call);

@@ -15,6 +15,7 @@ struct tr_api {
     const struct tr_api_method *methods;
     size_t method_count;
     uint8_t everybody; /* enum tr_api_role */
+    struct tr_api_clients clients;
     struct tr_api_services services;
     uint64_t message_bytes_max;
     uint64_t collected_bytes; /* of requests that are coming */
@@ -36,8 +37,9 @@ struct tr_api_call {
     struct tr_door_exchange *exchange;
     const struct tri_call_form *form;
     const struct tr_api_method *method;
-    void *state;     /* the handler's */
-    bool is_handled; /* the handler knows it */
+    const struct tr_api_client *client; /* NULL: nobody has said who it is */
+    void *state;                        /* the handler's */
+    bool is_handled;                    /* the handler knows it */
     struct tr_arena arena;
     uint64_t collected_bytes; /* of the api's */
     bool is_over;
@@ -63,6 +65,9 @@ void tri_rest_begin(struct tr_api *api, struct tr_door_exchange *exchange);
 /* Whether a request puts something where uploads go; if so, it is begun, or refused. */
 TR_MUST_USE bool tri_upload_begin(struct tr_api *api, struct tr_door_exchange *exchange);
 
+/* The same for who wants a token. */
+TR_MUST_USE bool tri_token_begin(struct tr_api *api, struct tr_door_exchange *exchange);
+
 /* The same for what gets something from where downloads are. */
 TR_MUST_USE bool tri_download_begin(struct tr_api *api, struct tr_door_exchange *exchange);
 
@@ -83,7 +88,10 @@ TR_MUST_USE bool tri_call_collect(struct tr_api_call *call, size_t size);
 /* Says that there is no memory, or that a limit of it is reached. */
 void tri_call_short(struct tr_api_call *call, int error);
 
-/* Has the method handle a request. */
+/* Finds out who calls. False: the call has failed, as it needs a token that there is none of. */
+bool tri_call_admit(struct tr_api_call *call);
+
+/* Has the method handle a request, if whoever calls may. */
 void tri_call_handle(struct tr_api_call *call, const void *request);
 
 /* The request from its bytes; NULL: the call has failed. */

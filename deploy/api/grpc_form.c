@@ -279,7 +279,7 @@ void tri_grpc_begin(struct tr_api *api, struct tr_door_exchange *exchange)
         return;
     }
     struct tr_api_call *call = tri_call_new(api, exchange, &tri_grpc_form, method);
-    if (call != NULL) {
+    if (call != NULL && tri_call_admit(call)) {
         read_headers(call);
     }
 }

@@ -245,7 +245,8 @@ void tri_rest_begin(struct tr_api *api, struct tr_door_exchange *exchange)
     if (is_read(request->method) && is_page(exchange, request->path)) {
         return;
     }
-    if (tri_upload_begin(api, exchange) || tri_download_begin(api, exchange)) {
+    if (tri_upload_begin(api, exchange) || tri_download_begin(api, exchange) ||
+        tri_token_begin(api, exchange)) {
         return;
     }
     const struct tr_api_method *method =
@@ -264,5 +265,6 @@ void tri_rest_begin(struct tr_api *api, struct tr_door_exchange *exchange)
     struct tr_api_call *call = tri_call_new(api, exchange, &tri_rest_form, method);
     if (call != NULL) {
         call->variables = template;
+        (void)tri_call_admit(call);
     }
 }

@@ -328,7 +328,14 @@ static struct tr_desk_job *job_new(struct tr_api_call *call, const ProtobufCMess
                                 .request_bytes = size,
                                 .work = work};
     tr_arena_init(&job->arena);
+    job->principal =
+        (char *)(uintptr_t)tr_arena_print(&job->arena, "%s", tr_api_call_principal(call)).data;
     job->authority = tr_arena_text(&job->arena, tr_api_call_authority(call));
+    if (job->arena.error != 0) {
+        job_free(job);
+        tr_buffer_fini(&bytes);
+        return NULL;
+    }
     if (size > 0) {
         memcpy(job->packed, bytes.data, size);
     }

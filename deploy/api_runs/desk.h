@@ -25,6 +25,7 @@ struct tr_desk_job {
     struct tr_arena arena;
     const void *request;
     struct tr_desk *desk;
+    char *principal;          /* who calls; "": nobody in particular */
     struct tr_text authority; /* by which the client came, and whether by TLS */
     bool is_secure;
     const struct tr_api_downloads *downloads; /* or NULL */

@@ -318,12 +318,13 @@ void tr_look_signal_set(struct tr_look *look, const Flyteidl__Admin__SignalSetRe
     }
     if (tr_run_literal_read(job, request->id->signal_id, tr_gate_type(gate), request->value,
                             &value)) {
-        *setting = (struct setting){.answer = {.execution = row->execution,
-                                               .id = tr_text_of(request->id->signal_id),
-                                               .path = tr_text_of(""),
-                                               .value = value,
-                                               .by = tr_text_of("SetSignal"),
-                                               .message = tr_text_of("")}};
+        *setting = (struct setting){
+            .answer = {.execution = row->execution,
+                       .id = tr_text_of(request->id->signal_id),
+                       .path = tr_text_of(""),
+                       .value = value,
+                       .by = tr_text_of(job->principal[0] != '\0' ? job->principal : "SetSignal"),
+                       .message = tr_text_of("")}};
         job->order = setting;
         tr_desk_order(job, carry_out);
     }

@@ -131,11 +131,10 @@ static bool keep_request(struct tr_desk_job *job, execution_spec *spec,
     return !tr_desk_failed(job, error);
 }
 
-/* Who asks is nobody in particular here, whatever he says. */
+/* Who asks is who has shown a token, or nobody in particular, whatever he says. */
 static bool set_metadata(struct tr_desk_job *job, execution_spec *spec, int mode,
                          tr_execution_id *reference)
 {
-    static char nobody[] = "";
     if (spec->metadata == NULL) {
         spec->metadata =
             tr_flyte_message_new(&job->arena, &flyteidl__admin__execution_metadata__descriptor);
@@ -143,7 +142,7 @@ static bool set_metadata(struct tr_desk_job *job, execution_spec *spec, int mode
     if (spec->metadata == NULL) {
         return !tr_desk_failed(job, TR_MEMORY);
     }
-    spec->metadata->principal = nobody;
+    spec->metadata->principal = job->principal;
     spec->metadata->mode = (Flyteidl__Admin__ExecutionMetadata__ExecutionMode)mode;
     spec->metadata->reference_execution = reference;
     return true;
@@ -165,6 +164,14 @@ static struct tri_start *start_new(struct tr_desk_job *job, const char *project,
                                 .is_named = name[0] != '\0'};
     (void)strncpy(start->name, name, sizeof start->name - 1);
     return start;
+}
+
+/* By which call, of which execution, and by whom, if anybody has said who he is. */
+static struct tr_text cause_of(struct tr_desk_job *job, const char *call, const tr_execution_id *of)
+{
+    bool has_principal = job->principal[0] != '\0';
+    return tr_arena_print(&job->arena, "%s%s%s%s%s", call, of == NULL ? "" : " of ",
+                          of == NULL ? "" : of->name, has_principal ? " by " : "", job->principal);
 }
 
 /* ------------------------------------------------------------- CreateExecution */
@@ -224,7 +231,7 @@ void tr_start_create(struct tr_desk_job *job, const void *asked)
                    keep_request(job, spec, startable.workflow_id, start);
     if (is_fine) {
         start->cache_mode = spec->overwrite_cache ? TR_CACHE_REFRESH : TR_CACHE_USE;
-        start->cause = tr_text_of("CreateExecution");
+        start->cause = cause_of(job, "CreateExecution", NULL);
         tri_start_order(job, start);
     }
 }
@@ -322,7 +329,7 @@ void tr_start_relaunch(struct tr_desk_job *job, const void *asked)
         start_again(job, &found.row, request->name, MODE(RELAUNCH), request->id);
     if (start != NULL) {
         start->cache_mode = request->overwrite_cache ? TR_CACHE_REFRESH : TR_CACHE_USE;
-        start->cause = tr_arena_print(&job->arena, "RelaunchExecution of %s", request->id->name);
+        start->cause = cause_of(job, "RelaunchExecution", request->id);
         tri_start_order(job, start);
     }
     tr_executions_row_fini(&found);
@@ -376,7 +383,7 @@ void tr_start_recover(struct tr_desk_job *job, const void *asked)
             ? start_again(job, &found.row, request->name, MODE(RECOVERED), request->id)
             : NULL;
     if (start != NULL && plan_recovery(job, &found.row, start)) {
-        start->cause = tr_arena_print(&job->arena, "RecoverExecution of %s", request->id->name);
+        start->cause = cause_of(job, "RecoverExecution", request->id);
         tri_start_order(job, start);
     }
     tr_executions_row_fini(&found);
@@ -401,7 +408,12 @@ void tr_start_terminate(struct tr_desk_job *job, const void *asked)
         *ending = (struct tri_ending){
             .execution = found.row.execution,
             .name = tr_arena_text(&job->arena, found.row.name),
-            .cause = tr_text_of(request->cause[0] != '\0' ? request->cause : "TerminateExecution")};
+            .cause =
+                request->cause[0] != '\0' && job->principal[0] == '\0'
+                    ? tr_text_of(request->cause)
+                    : cause_of(job,
+                               request->cause[0] != '\0' ? request->cause : "TerminateExecution",
+                               NULL)};
         tri_start_order_end(job, ending);
     }
     tr_executions_row_fini(&found);

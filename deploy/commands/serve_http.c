@@ -80,7 +80,9 @@ enum tr_exit_status tr_serve_http_read(const struct tr_invocation *invocation,
                     .key = settings->http.key,
                     .request_bytes_max = settings->http.request_bytes,
                     .connections_max = settings->http.connections,
-                    .everybody = TR_API_ADMIN},
+                    .everybody = TR_API_ADMIN,
+                    .clients = {.items = settings->http.clients.items,
+                                .count = settings->http.clients.count}},
     };
     enum tr_exit_status status = read_addresses(invocation, http);
     const char *const *listen = settings->http.addresses.items;
@@ -187,6 +189,7 @@ enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
     }
     if (error == 0) {
         options.services.registrar = port->registrar;
+        options.clients.key = tr_registrar_key(port->registrar);
         options.services.uploads = tr_registrar_uploads(port->registrar);
         options.services.downloads = tr_registrar_downloads(port->registrar);
         error = tr_api_open(&options, words, &port->api);

@@ -282,6 +282,11 @@ const struct tr_api_downloads *tr_registrar_downloads(const struct tr_registrar 
     return &registrar->downloads.downloads;
 }
 
+const uint8_t *tr_registrar_key(const struct tr_registrar *registrar)
+{
+    return registrar->uploads.key;
+}
+
 void tr_registrar_stop(struct tr_registrar *registrar)
 {
     if (registrar == NULL) {

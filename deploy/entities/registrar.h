@@ -23,6 +23,9 @@ TR_MUST_USE int tr_registrar_open(struct tr_live *live, struct tr_registrar **re
 const struct tr_api_uploads *tr_registrar_uploads(const struct tr_registrar *registrar);
 const struct tr_api_downloads *tr_registrar_downloads(const struct tr_registrar *registrar);
 
+/* With which it signs URLs, and the API its tokens: TR_API_TOKEN_KEY_BYTES. */
+const uint8_t *tr_registrar_key(const struct tr_registrar *registrar);
+
 /*
  * Ends the threads, on the engine's thread, for which nobody waits from then on; calls that come
  * later are refused. NULL is fine.

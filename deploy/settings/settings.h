@@ -68,12 +68,17 @@ struct tr_settings_python {
 #define TR_SETTINGS_REQUEST_BYTES_MAX (1ULL << 30)
 #define TR_SETTINGS_CONNECTIONS_MAX 1000000
 
+/* Clients, and roles of each. */
+#define TR_SETTINGS_CLIENTS_MAX 1000
+#define TR_SETTINGS_ROLES_MAX 100
+
 /* Where Flyte's clients are answered. */
 struct tr_settings_http {
     struct tri_vector addresses; /* const char *; none: nowhere */
     const char *certificate;     /* paths; NULL: nothing is said */
     const char *key;
-    uint64_t request_bytes; /* each 0: nothing is said */
+    struct tri_vector clients; /* struct tr_api_client; none: everybody may do everything */
+    uint64_t request_bytes;    /* each 0: nothing is said */
     uint32_t connections;
 };
 

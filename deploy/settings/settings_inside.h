@@ -1,6 +1,7 @@
 /*
  * What the files of settings.h share: settings.c reads the file, settings_plugins.c what it says
- * of plugins, settings_stores.c what it says of object stores, settings_http.c of HTTP.
+ * of plugins, settings_stores.c what it says of object stores, settings_http.c of HTTP,
+ * settings_clients.c of its clients.
  */
 #ifndef TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
 #define TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
@@ -48,6 +49,10 @@ void tri_settings_read_blobs(struct tri_definition *definition, const struct tr_
 /* Reads `http`; `target` is a struct tr_settings_file. */
 void tri_settings_read_http(struct tri_definition *definition, const struct tr_tree *value,
                             void *target);
+
+/* Reads `clients` of `http`; the target is the same. */
+void tri_settings_read_clients(struct tri_definition *definition, const struct tr_tree *value,
+                               void *target);
 
 /* Read `host_name`, `lease` and `process_lease`; `target` is a struct tr_settings_file. */
 void tri_settings_read_host_name(struct tri_definition *definition, const struct tr_tree *value,

@@ -169,6 +169,21 @@ HTTP = [
      "localhost, or unix:PATH [InvalidValue]"),
     ("certificate", "./http.pem", "./https.pem", "./https.pem", FILE.format("https.pem")),
     ("key", "key: ./http.key", "key: ./https.key", "./https.key", FILE.format("https.key")),
+    ("clients", "  clients:  ", "  client:  ", "client",
+     "'client' is no key of http; the nearest one is 'clients' [InvalidValue]"),
+    ("id", "id: ci", "id: c i", "c i", "'c i' is no id of a client; write letters, digits, _, - "
+     "and @, at most 63 [InvalidValue]"),
+    ("secret_sha256", "secret_sha256: 9", "secret_sha256: X", "X",
+     "this is no SHA-256 of a secret; write what `printf %s SECRET | sha256sum` prints, 64 digits "
+     "[InvalidValue]"),
+    ("roles", "[{role: register, project: flytesnacks, domain: development}, {role: view}]", "[]",
+     "[]", "a client has one role to 100; write [{role: view}], say [InvalidValue]"),
+    ("role", "{role: view}", "{role: see}", "see",
+     "'see' is no value for 'role'; write one of: view run register admin [InvalidValue]"),
+    ("project", "project: flytesnacks", "projects: flytesnacks", "projects",
+     "'projects' is no key of a role; the nearest one is 'project' [InvalidValue]"),
+    ("domain", "domain: development", "domain: [a]", "[a]",
+     "a list is no value for 'domain'; write text [InvalidValue]"),
     ("request_bytes", "request_bytes: 64Mi", "request_bytes: 2Gi", "2Gi",
      "this is too little or too much for a request; write from 1Mi to 1Gi [InvalidValue]"),
     ("connections", "connections: 10000", "connections: 0", "0",
@@ -328,6 +343,23 @@ class SettingsTest(ProgramTest):
         self.assertEqual(self.troupe("plugins", status=2)[1],
                          f"{self.settings}:{place}:3: http has one of 'certificate' and 'key'; "
                          "write both, or none [ValueRequired]\n")
+        digits = 64 * "0"
+        whole = f"{{id: a, secret_sha256: {digits}, roles: [{{role: view}}]}}"
+        for clients, said in (
+                ("[]", "these are no clients, or more than 1000; write one at least, or leave "
+                 "'clients' out: then everybody may do everything [InvalidValue]"),
+                (f"[{{secret_sha256: {digits}, roles: [{{role: view}}]}}]",
+                 "a client has no 'id'; give it a name [ValueRequired]"),
+                ("[{id: a, roles: [{role: view}]}]", "a client has no 'secret_sha256'; write what "
+                 "`printf %s SECRET | sha256sum` prints, 64 digits [ValueRequired]"),
+                (f"[{{id: a, secret_sha256: {digits}}}]",
+                 "a client has no 'roles'; write [{role: view}], say [ValueRequired]"),
+                (f"[{{id: a, secret_sha256: {digits}, roles: [{{project: p}}]}}]",
+                 "a role has no 'role'; write view, run, register or admin [ValueRequired]"),
+                (f"[{whole}, {whole}]",
+                 "there are two clients 'a'; give each an id of its own [InvalidValue]")):
+            self.settings.write_text(f"http: {{clients: {clients}}}\n")
+            self.assertIn(said, self.troupe("serve", status=2)[1])
         self.settings.write_text("http: {listen: [" + ", ".join(9 * ["1"]) + "]}\n")
         self.assertEqual(self.troupe("plugins", status=2)[1],
                          f"{self.settings}:1:16: these are more than 8 addresses; write fewer "

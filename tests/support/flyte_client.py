@@ -6,6 +6,7 @@ prints what the function gives as JSON.
 """
 
 import json
+import os
 import sys
 import threading
 import time
@@ -200,11 +201,14 @@ def request_of(name, fields):
 
 
 def call_of(address, name):
+    """With TOKEN in the environment the call shows that."""
     method = method_of(name)
-    return grpc.insecure_channel(address).unary_unary(
+    call = grpc.insecure_channel(address).unary_unary(
         f"/{method.containing_service.full_name}/{name}",
         request_serializer=lambda message: message.SerializeToString(),
         response_deserializer=message_factory.GetMessageClass(method.output_type).FromString)
+    metadata = [("authorization", f"Bearer {os.environ['TOKEN']}")] if "TOKEN" in os.environ else []
+    return lambda request: call(request, metadata=metadata)
 
 
 def all_calls(address):

@@ -38,6 +38,13 @@ TR_MUST_USE void *tr_flyte_message_of_type(struct tr_arena *arena, const struct 
 /* The name of an enumerator; NULL: none has the number. */
 const char *tr_flyte_message_word(const ProtobufCEnumDescriptor *descriptor, int number);
 
+/*
+ * The text of a field, in a message in it if `inside` is not empty: NAME, or NAME.NAME. NULL: there
+ * is no such field, or a message on the way is not set.
+ */
+const char *tr_flyte_message_text(const ProtobufCMessage *message, struct tr_text inside,
+                                  const char *name);
+
 /* Appends its bytes, or its JSON; errors stay in the buffer. */
 void tr_flyte_message_pack(const ProtobufCMessage *message, struct tr_buffer *bytes);
 void tr_flyte_message_write_json(const ProtobufCMessage *message, struct tr_buffer *json);

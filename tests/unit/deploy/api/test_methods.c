@@ -69,6 +69,38 @@ static void paths_of_rest_are_whole(void **state)
     }
 }
 
+/* What a place names is there to be set, and a call that is about all has no place. */
+static void places_are_fields(void **state)
+{
+    static const char *const about_all[] = {"ListMatchableAttributes", "CreateDownloadLocation"};
+    (void)state;
+    for (size_t i = 0; i < tr_api_method_count; i++) {
+        const struct tr_api_method *row = &tr_api_methods[i];
+        bool is_about_all = row->role == TR_API_ANYBODY;
+        for (size_t j = 0; j < TR_COUNT_OF(about_all); j++) {
+            is_about_all = is_about_all || strcmp(row->name, about_all[j]) == 0;
+        }
+        assert_true((row->place == NULL) == is_about_all);
+        if (row->place == NULL || strcmp(row->place, TR_API_ANYWHERE) == 0) {
+            continue;
+        }
+        char path[256];
+        char problem[TR_FLYTE_PROBLEM_BYTES];
+        struct tr_arena arena;
+        tr_arena_init(&arena);
+        bool is_message = row->place[strlen(row->place) - 1] == '.';
+        const char *front = strcmp(row->place, ".") == 0 ? "" : row->place;
+        (void)snprintf(path, sizeof path, "%s%s", front, is_message ? "project" : "");
+        void *message = tr_flyte_message_new(&arena, row->request);
+        assert_int_equal(
+            tr_flyte_message_set(&arena, message, tr_text_of(path), tr_text_of("p"), problem), 0);
+        struct tr_text inside = {.data = front, .size = strlen(front) - (front[0] != '\0')};
+        const char *text = is_message ? tr_flyte_message_text(message, inside, "project") : NULL;
+        assert_true(!is_message || (text != NULL && strcmp(text, "p") == 0));
+        tr_arena_fini(&arena);
+    }
+}
+
 static void codes_have_a_status(void **state)
 {
     (void)state;
@@ -88,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_found_by_their_paths),
         cmocka_unit_test(paths_of_rest_are_whole),
+        cmocka_unit_test(places_are_fields),
         cmocka_unit_test(codes_have_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Clients with secrets at `troupe serve --http`: each call needs a token, and a role where it acts;
+asked by Flyte's own library, by curl, and by the unmodified flytekit, which gets its token itself.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import subprocess
+import unittest
+import urllib.parse
+
+from program import LIMIT_S
+from test_api import ServedTest
+from test_api_executions import CLIENT, DECIDES, FLOWS, WHERE, plan_id
+from test_flyte import KIT, KIT_PYTHON, have_library
+from test_flyte_packages import PackageTest
+
+SECRETS = {"ci": "s3cret of/ci", "viewer": "views", "runner": "runs", "boss": "rules"}
+ROLES = {"ci": "[{role: register, project: default, domain: development}]",
+         "viewer": "[{role: view}]",
+         "runner": "[{role: run, project: default, domain: development}, {role: view, project: p}]",
+         "boss": "[{role: admin}]"}
+NONE = ["UNAUTHENTICATED", "this call needs a token: authorization: Bearer TOKEN"]
+BAD = ["UNAUTHENTICATED", "the token is none that this engine has given, or has expired"]
+QUEUE = {"project": "q", "domain": "d"}
+
+# A call, where it acts, and the role that it takes there.
+CALLS = [
+    ("ListTasks", {"id": WHERE}, "default/development", "view"),
+    ("ListTasks", {"id": {"project": "p", "domain": "d"}}, "p/d", "view"),
+    ("ListTasks", {"id": {"project": "p"}}, "p", "view"),
+    ("ListTasks", {}, "all projects", "view"),
+    ("GetExecution", {"id": dict(WHERE, name="x")}, "default/development", "view"),
+    ("ListNodeExecutions", {"workflow_execution_id": dict(QUEUE, name="x")}, "q/d", "view"),
+    ("GetData", {"flyte_url": "flyte://v1/q/d/x/n0/o"}, "q/d", "view"),
+    ("ListMatchableAttributes", {}, "all projects", "view"),
+    ("CreateExecution", WHERE, "default/development", "run"),
+    ("CreateExecution", QUEUE, "q/d", "run"),
+    ("TerminateExecution", {"id": dict(WHERE, name="x")}, "default/development", "run"),
+    ("SetSignal", {"id": {"execution_id": dict(WHERE, name="x")}}, "default/development", "run"),
+    ("CreateTaskEvent", {"event": {"parent_node_execution_id": {
+        "execution_id": dict(QUEUE, name="x")}}}, "q/d", "run"),
+    ("CreateTask", {"id": dict(WHERE, name="t", version="v")}, "default/development", "register"),
+    ("CreateUploadLocation", QUEUE, "q/d", "register"),
+    ("RegisterProject", {"project": {"id": "new"}}, "new", "admin"),
+    ("UpdateProject", {"id": "p"}, "p", "admin"),
+    ("UpdateWorkflowAttributes", {"attributes": dict(QUEUE, workflow="w")}, "q/d", "admin"),
+]
+RANKS = ["view", "run", "register", "admin"]
+# The roles as above: what each has in which places.
+HAVE = {"ci": {"default/development": "register"}, "viewer": {"": "view"},
+        "runner": {"default/development": "run", "p/d": "view", "p": "view"},
+        "boss": {"": "admin"}}
+
+FLYTEKIT = """
+import json, sys
+from flytekit.clients.friendly import SynchronousFlyteClient
+from flytekit.configuration import AuthType, PlatformConfig
+from flyteidl.service import identity_pb2, identity_pb2_grpc
+address, id, secret = sys.argv[1:]
+client = SynchronousFlyteClient(PlatformConfig(
+    endpoint=address, insecure=True, auth_mode=AuthType.CLIENTSECRET, client_id=id,
+    client_credentials_secret=secret))
+try:
+    print(json.dumps([project.id for project in client.list_projects_paginated()[0]]))
+except Exception as error:
+    print(json.dumps(type(error).__name__))
+"""
+
+
+class ClientsTest(ServedTest, PackageTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        have_library(KIT_PYTHON, KIT)
+
+    def serve_clients(self, clients=SECRETS):
+        self.store.mkdir(exist_ok=True)
+        rows = "".join(
+            f"    - id: {id}\n      secret_sha256: "
+            f"{hashlib.sha256(SECRETS[id].encode()).hexdigest()}\n      roles: {ROLES[id]}\n"
+            for id in clients)
+        (self.store / "settings.yaml").write_text(f"http:\n  listen: ['0']\n  clients:\n{rows}")
+        self.address, = self.serve("--no-warm")
+
+    def ask(self, function, token, **arguments):
+        environment = self.environment() | ({"TOKEN": token} if token else {})
+        done = subprocess.run([KIT_PYTHON, CLIENT, self.address, function, json.dumps(arguments)],
+                              capture_output=True, text=True, timeout=LIMIT_S, env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_each_call_takes_its_role_where_it_acts(self):
+        self.serve_clients()
+        calls = [row[:2] for row in CALLS]
+        self.assertEqual(self.ask("outcomes", None, calls=calls), [NONE for _ in calls])
+        self.assertEqual(self.ask("outcomes", "no secret", calls=calls), [BAD for _ in calls])
+        for id, places in HAVE.items():
+            found = self.ask("outcomes", SECRETS[id], calls=calls)
+            for (method, _, place, role), (code, words) in zip(CALLS, found):
+                with self.subTest(id=id, method=method, place=place):
+                    have = max((places[each] for each in ("", place) if each in places),
+                               key=RANKS.index, default=None)
+                    if have is not None and RANKS.index(have) >= RANKS.index(role):
+                        self.assertNotIn(code, ("PERMISSION_DENIED", "UNAUTHENTICATED"), words)
+                    else:
+                        self.assertEqual([code, words], ["PERMISSION_DENIED", (
+                            f"'{id}' may not call {method}: that takes the role '{role}' in "
+                            f"{place}")])
+
+    def test_who_it_is(self):
+        self.serve_clients()
+        open_to_all = [["GetVersion", {}], ["GetOAuth2Metadata", {}], ["GetPublicClientConfig", {}]]
+        self.assertEqual(self.ask("outcomes", None, calls=open_to_all), 3 * [["OK", ""]])
+        for id in SECRETS:
+            who, projects = self.ask("answers", SECRETS[id], calls=[["UserInfo", {}],
+                                                                  ["ListProjects", {}]])
+            self.assertEqual(who["subject"], id)
+            self.assertEqual([each["id"] for each in projects["projects"]], ["default"])
+        metadata, config = self.ask("answers", None, calls=open_to_all[1:])
+        self.assertEqual(metadata["token_endpoint"], f"http://{self.address}/oauth2/token")
+        self.assertEqual(config["authorization_metadata_key"], "authorization")
+        status, _, body = self.curl(self.address, "/me")
+        self.assertEqual((status, json.loads(body)["message"]), (401, NONE[1]))
+        status, _, body = self.curl(self.address, "/me", "-H", "Authorization: Bearer views")
+        self.assertEqual((status, json.loads(body)["subject"]), (200, "viewer"))
+        status, _, body = self.curl(self.address, "/api/v1/projects", "-d",
+                                    '{"project": {"id": "x"}}', "-H", "Authorization: bearer views")
+        self.assertEqual((status, json.loads(body)["code"]), (403, 7))
+        self.assertEqual(self.curl(self.address, "/healthcheck")[0], 200)
+
+    def token(self, *words, form="grant_type=client_credentials"):
+        """The status, and what the endpoint says."""
+        status, headers, body = self.curl(self.address, "/oauth2/token", "-d", form, *words)
+        self.assertEqual(headers["cache-control"], "no-store")
+        return status, json.loads(body)
+
+    def test_tokens_by_oauth(self):
+        self.serve_clients()
+        secret = urllib.parse.quote(SECRETS["ci"], safe="")
+        basic = base64.b64encode(f"ci:{secret}".encode()).decode()
+        status, given = self.token("-H", f"Authorization: Basic {basic}")
+        self.assertEqual((status, given["token_type"], given["expires_in"], given["scope"]),
+                         (200, "Bearer", 3600, "all"))
+        self.assertRegex(given["access_token"], r"^ci\.\d+\.[0-9a-f]{64}$")
+        who, = self.ask("answers", given["access_token"], calls=[["UserInfo", {}]])
+        self.assertEqual(who["subject"], "ci")
+        form = f"grant_type=client_credentials&scope=all&client_id=ci&client_secret={secret}"
+        self.assertEqual(self.token(form=form)[0], 200)
+        wrong = [
+            ("-H", f"Authorization: Basic {basic[:-6]}", 400, "invalid_request"),
+            ("-H", "Authorization: Basic " + base64.b64encode(b"ci:no").decode(), 401,
+             "invalid_client"),
+            ("-H", "Authorization: Basic " + base64.b64encode(b"no").decode(), 400,
+             "invalid_request"),
+            ("-H", "X: y", 401, "invalid_client"),
+        ]
+        for *words, expected, error in wrong:
+            with self.subTest(words):
+                status, said = self.token(*words)
+                self.assertEqual((status, said["error"]), (expected, error), said)
+        self.assertEqual(self.token(form="grant_type=password")[1], {
+            "error": "unsupported_grant_type",
+            "error_description": "grant_type has to be client_credentials"})
+        status, _, body = self.curl(self.address, "/oauth2/token", "-d", "x" * 20000)
+        self.assertEqual(status, 413)
+        # Its client is gone from the settings, and so is what it was given; others' holds.
+        kept = self.token(form="grant_type=client_credentials&client_id=boss&client_secret=rules")
+        self.stop()
+        self.serve_clients(("boss",))
+        self.assertEqual(self.ask("outcomes", given["access_token"], calls=[["UserInfo", {}]]),
+                         [BAD])
+        self.assertEqual(self.ask("outcomes", kept[1]["access_token"], calls=[["UserInfo", {}]]),
+                         [["OK", ""]])
+
+    def test_without_clients_there_is_no_endpoint(self):
+        self.address, = self.serve()
+        self.assertEqual(self.curl(self.address, "/oauth2/token", "-d", "x=y")[0], 404)
+        metadata, who = self.ask("answers", None, calls=[["GetOAuth2Metadata", {}],
+                                                         ["UserInfo", {}]])
+        self.assertEqual((metadata["token_endpoint"], who["subject"]), ("", ""))
+
+    def test_flytekit_gets_a_token(self):
+        self.serve_clients()
+        script = self.write("client.py", FLYTEKIT)
+        for id, secret, expected in (("ci", SECRETS["ci"], ["default"]),
+                                     ("viewer", SECRETS["viewer"], ["default"]),
+                                     ("ci", "wrong", "FlyteSystemException")):
+            with self.subTest(id=id, secret=secret):
+                done = subprocess.run([KIT_PYTHON, "-W", "ignore", script, self.address, id,
+                                       secret], capture_output=True, text=True,
+                                      timeout=3 * LIMIT_S, env=self.environment())
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(json.loads(done.stdout.splitlines()[-1]), expected, done.stderr)
+
+    def test_executions_say_who_began_them(self):
+        self.write("decide.py", DECIDES)
+        self.package(FLOWS.replace("@DECIDE@", str(self.folder / "decide.py")))
+        self.troupe("apply", "flows.tgz", "--version", "v1")
+        self.serve_clients()
+        execution = dict(WHERE, name="mine")
+        begun = self.ask("answers", SECRETS["runner"], calls=[
+            ["CreateExecution", dict(execution, spec={
+                "launch_plan": plan_id("flows.gates"), "metadata": {"principal": "somebody"}})],
+            ["GetExecution", {"id": execution}],
+            ["TerminateExecution", {"id": execution, "cause": "enough"}]])
+        self.assertEqual(begun[1]["spec"]["metadata"]["principal"], "runner")
+        shown = self.document("get", "mine")
+        self.assertEqual(shown["cause"], "CreateExecution by runner")
+        self.assertTrue(re.search("enough by runner", json.dumps(shown)), shown)
+        again, = self.ask("answers", SECRETS["boss"], calls=[
+            ["RelaunchExecution", {"id": execution, "name": "again"}]])
+        self.assertEqual(self.document("get", "again")["cause"],
+                         "RelaunchExecution of mine by boss")
+        self.ask("answers", SECRETS["boss"], calls=[["TerminateExecution", {
+            "id": dict(WHERE, name=again["id"]["name"])}]])
+
+
+if __name__ == "__main__":
+    unittest.main()
