@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,23 @@
 
 #define HOST_BYTES 256
 #define UNIX_PREFIX "unix:"
+#define ENDPOINT_PREFIX "dns:///"
+
+/* By which name others reach an address that is all of this machine's. */
+static void print_endpoint(const char *address, char *text, size_t size)
+{
+    static const char *const all[] = {"0.0.0.0:", "[::]:"};
+    char host[HOST_BYTES] = "";
+    for (size_t i = 0; i < TR_COUNT_OF(all); i++) {
+        if (strncmp(address, all[i], strlen(all[i])) == 0 &&
+            gethostname(host, sizeof host - 1) == 0) {
+            (void)snprintf(text, size, ENDPOINT_PREFIX "%s:%s", host, address + strlen(all[i]));
+            return;
+        }
+    }
+    bool is_unix = strncmp(address, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0;
+    (void)snprintf(text, size, "%s%s", is_unix ? "" : ENDPOINT_PREFIX, address);
+}
 
 /* ------------------------------------------------------------------- reading */
 
@@ -70,6 +88,28 @@ static enum tr_exit_status check_addresses(const struct tr_invocation *invocatio
     return TR_EXIT_DONE;
 }
 
+/*
+ * Tasks of Flyte's that call back, as eager ones do, look for the engine in variables that they are
+ * handed on. They are set before there are threads, so for a port that is known then.
+ */
+static void tell_tasks(const struct tr_serve_http *http)
+{
+    const char *first = http->addresses[0];
+    char address[TR_DOOR_ADDRESS_BYTES_MAX + 16];
+    char endpoint[HOST_BYTES + TR_DOOR_ADDRESS_BYTES_MAX + 16];
+    const char *colon = strrchr(first, ':');
+    const char *port = colon == NULL ? first : colon + 1;
+    bool is_known = strncmp(first, UNIX_PREFIX, strlen(UNIX_PREFIX)) != 0 && strcmp(port, "0") != 0;
+    if (!is_known || getenv("FLYTE_PLATFORM_URL") != NULL) {
+        return;
+    }
+    (void)snprintf(address, sizeof address, "%s%s", colon == NULL ? "127.0.0.1:" : "", first);
+    print_endpoint(address, endpoint, sizeof endpoint);
+    (void)setenv("FLYTE_PLATFORM_URL", endpoint + strlen(ENDPOINT_PREFIX), 1);
+    (void)setenv("FLYTE_PLATFORM_INSECURE", http->options.certificate == NULL ? "true" : "false",
+                 1);
+}
+
 enum tr_exit_status tr_serve_http_read(const struct tr_invocation *invocation,
                                        const struct tr_settings_file *settings,
                                        struct tr_serve_http *http)
@@ -102,7 +142,13 @@ enum tr_exit_status tr_serve_http_read(const struct tr_invocation *invocation,
     if (status == TR_EXIT_DONE && pair != NULL) {
         status = read_pair(invocation, pair, http);
     }
-    return status != TR_EXIT_DONE ? status : check_addresses(invocation, http);
+    if (status == TR_EXIT_DONE) {
+        status = check_addresses(invocation, http);
+    }
+    if (status == TR_EXIT_DONE && http->options.address_count > 0) {
+        tell_tasks(http);
+    }
+    return status;
 }
 
 void tr_serve_http_fini(struct tr_serve_http *http)
@@ -112,22 +158,6 @@ void tr_serve_http_fini(struct tr_serve_http *http)
 }
 
 /* ------------------------------------------------------------------- opening */
-
-/* By which name others reach an address that is all of this machine's. */
-static void print_endpoint(const char *address, char *text, size_t size)
-{
-    static const char *const all[] = {"0.0.0.0:", "[::]:"};
-    char host[HOST_BYTES] = "";
-    for (size_t i = 0; i < TR_COUNT_OF(all); i++) {
-        if (strncmp(address, all[i], strlen(all[i])) == 0 &&
-            gethostname(host, sizeof host - 1) == 0) {
-            (void)snprintf(text, size, "dns:///%s:%s", host, address + strlen(all[i]));
-            return;
-        }
-    }
-    bool is_unix = strncmp(address, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0;
-    (void)snprintf(text, size, "%s%s", is_unix ? "" : "dns:///", address);
-}
 
 static void tell(struct tr_service_log *log, const struct tr_api *api, const char *config)
 {

@@ -14,7 +14,7 @@
 #define ARRAY_BYTES 64
 
 /* Words of the environment that every task has, besides its own. */
-#define WORDS_MAX (20 + TRI_PROCESS_CLIENT_WORDS)
+#define WORDS_MAX (24 + TRI_PROCESS_CLIENT_WORDS)
 
 /* The execution's own name, behind project and domain. */
 static struct tr_text execution_name(const struct tr_task_identity *identity)
@@ -153,6 +153,8 @@ static uint32_t flyte_words(struct tr_task_context *task, struct tr_text *words)
         letters[i] = letters[i] == '_' ? '-' : (char)(letters[i] + (is_large ? 'a' - 'A' : 0));
     }
     words[count++] = tr_task_format(task, "FLYTE_ATTEMPT_NUMBER=%u", identity->attempt);
+    words[count++] = tr_text_of("FLYTE_PLATFORM_URL"); /* where this engine answers its clients */
+    words[count++] = tr_text_of("FLYTE_PLATFORM_INSECURE");
     return count;
 }
 
