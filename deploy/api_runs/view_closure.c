@@ -6,6 +6,7 @@
 
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/api_runs/node_ids.h"
+#include "deploy/api_runs/view_binding.h"
 #include "schemas/codec/error.h"
 
 typedef Flyteidl__Core__Node flyte_node;
@@ -154,11 +155,15 @@ static void set_gate(struct closing *closing, const struct tr_node *node, flyte_
 static flyte_node *node_of(struct closing *closing, uint32_t at);
 
 /* An arm that runs a node; others have none. */
-static Flyteidl__Core__IfBlock *arm_of(struct closing *closing, const struct tr_arm *arm)
+static Flyteidl__Core__IfBlock *arm_of(struct closing *closing, const struct tr_node *branch,
+                                       const struct tr_arm *arm)
 {
     Flyteidl__Core__IfBlock *block = make(closing, &flyteidl__core__if_block__descriptor);
     if (block != NULL) {
-        block->condition = make(closing, &flyteidl__core__boolean_expression__descriptor);
+        block->condition =
+            arm->condition == TR_GRAPH_NONE
+                ? make(closing, &flyteidl__core__boolean_expression__descriptor)
+                : tr_view_condition(closing->job, closing->workflow, branch, arm->condition);
         block->then_node = arm->kind == TR_ARM_NODE ? node_of(closing, arm->node) : NULL;
     }
     return block;
@@ -176,9 +181,9 @@ static void set_branch(struct closing *closing, const struct tr_node *node, flyt
     for (uint32_t i = 0; i < node->arm_count; i++) {
         const struct tr_arm *arm = &closing->workflow->arms[node->arm_first + i];
         if (i == 0) {
-            block->case_ = arm_of(closing, arm);
+            block->case_ = arm_of(closing, node, arm);
         } else if (arm->condition != TR_GRAPH_NONE) {
-            other[block->n_other++] = arm_of(closing, arm);
+            other[block->n_other++] = arm_of(closing, node, arm);
         } else if (arm->kind == TR_ARM_NODE) {
             block->else_node = node_of(closing, arm->node);
             block->default_case = FLYTEIDL__CORE__IF_ELSE_BLOCK__DEFAULT_ELSE_NODE;
@@ -244,6 +249,7 @@ static flyte_node *node_of(struct closing *closing, uint32_t at)
     made->id = tr_view_text(closing->job, node->id);
     metadata->name = tr_view_text(closing->job, node->name);
     made->metadata = metadata;
+    made->inputs = tr_view_bindings(closing->job, closing->workflow, node, &made->n_inputs);
     set_upstream(closing, node, made);
     set_target(closing, node, made);
     return made;
@@ -256,6 +262,11 @@ static flyte_node *sentinel(struct closing *closing, bool is_end)
     flyte_node *made = make(closing, &flyteidl__core__node__descriptor);
     if (made != NULL) {
         made->id = is_end ? end : start;
+    }
+    if (made != NULL && is_end) {
+        const struct tr_workflow *workflow = closing->workflow;
+        made->inputs = tr_view_bindings(closing->job, workflow, &workflow->nodes[workflow->end],
+                                        &made->n_inputs);
     }
     return made;
 }
@@ -289,6 +300,8 @@ static Flyteidl__Core__CompiledWorkflow *workflow_of(struct closing *closing,
         }
     }
     template->nodes = nodes;
+    template->outputs = tr_view_bindings(closing->job, workflow, &workflow->nodes[workflow->end],
+                                         &template->n_outputs);
     compiled->template_ = template;
     compiled->connections = make(closing, &flyteidl__core__connection_set__descriptor);
     return closing->job->arena.error == 0 ? compiled : NULL;

@@ -51,6 +51,9 @@ workflow("flows.main", {"x": INTEGER, "y": INTEGER}, [
      "o4": promise("n5")},
     {"o0": INTEGER, "o1": INTEGER, "o2": LIST, "o3": INTEGER, "o4": INTEGER})
 plan("flows.main", "flows.main", {"y": 1}, required=["x"])
+workflow("flows.more", {}, [node("n4", "flows.decide", size=scalar(4))],
+         {"o0": promise("n4")})
+plan("flows.more", "flows.more")
 workflow("flows.broken", {}, [node("n0", "flows.fail")], {"o0": promise("n0")})
 plan("flows.broken", "flows.broken")
 workflow("flows.half", {}, [node("n0", "flows.double", a=scalar(1)),
@@ -75,6 +78,24 @@ DECIDES = DECIDE + """
 task("inner", "i['a'] + 1", {"a": INTEGER})
 node("d0", "inner", a=scalar(size))
 node("d1", "inner", a=promise("d0"))
+if size == 4:
+    task("sum", "sum(i['a'])", {"a": types_pb2.LiteralType(collection_type=INTEGER)})
+    branch = node("d2", o=promise("d1"))
+    case = branch.branch_node.if_else.case
+    case.condition.conjunction.operator = condition_pb2.ConjunctionExpression.OR
+    for side, limit in (("left_expression", 9), ("right_expression", 2)):
+        less = getattr(case.condition.conjunction, side).comparison
+        less.operator = condition_pb2.ComparisonExpression.LT
+        less.left_value.var = "o"
+        less.right_value.primitive.integer = limit
+    arm = case.then_node
+    arm.id = "n0"
+    arm.task_node.reference_id.CopyFrom(task_id("inner"))
+    bind(arm, a=promise("d1"))
+    branch.branch_node.if_else.else_node.CopyFrom(arm)
+    branch.branch_node.if_else.else_node.id = "n1"
+    node("d3", "sum", a={"collection": {"bindings": [
+        literals_pb2.BindingData(**scalar(3)), literals_pb2.BindingData(**promise("d0"))]}})
 output("o0", **promise("d1"))
 (out / 'futures.pb').write_bytes(spec.SerializeToString())
 """
@@ -171,6 +192,41 @@ class ExecutionsTest(ServedTest, PackageTest):
         self.ask("run", plan="flows.twice", name="theirs")
         names = {each["execution"]: each["phase"] for each in self.document("list")}
         self.assertEqual([names["mine"], names["theirs"]], ["succeeded", "succeeded"])
+
+    def test_what_a_task_decides_has_its_bindings(self):
+        """As it has written them, in the node's data and on its own."""
+        self.ask("run", plan="flows.more", name="all")
+        node = {"node_id": "n4", "execution_id": dict(WHERE, name="all")}
+        alone, data = self.ask("answers", calls=[["GetDynamicNodeWorkflow", {"id": node}],
+                                                 ["GetNodeExecutionData", {"id": node}]])
+        self.assertEqual(data["dynamic_workflow"]["compiled_workflow"],
+                         alone["compiled_workflow"])
+        template = alone["compiled_workflow"]["primary"]["template"]
+        bound = {each["id"]: bare(each["inputs"]) for each in template["nodes"]}
+
+        def promise(node):
+            return {"promise": {"node_id": node, "var": "o0"}}
+
+        var, = [each["var"] for each in bound["d2"]]
+
+        def less(limit):
+            return {"comparison": {"operator": "LT", "left_value": {"var": var},
+                                   "right_value": {"primitive": {"integer": limit}}}}
+        three = {"scalar": {"primitive": {"integer": "3"}}}
+        four = {"scalar": {"primitive": {"integer": "4"}}}
+        self.assertEqual(bound, {
+            "start-node": [], "d0": [{"var": "a", "binding": four}],
+            "d1": [{"var": "a", "binding": promise("d0")}],
+            "d2": [{"var": var, "binding": promise("d1")}],
+            "d2-n0": [{"var": "a", "binding": promise("d1")}],
+            "d2-n1": [{"var": "a", "binding": promise("d1")}],
+            "d3": [{"var": "a", "binding": {"collection": {"bindings": [three, promise("d0")]}}}],
+            "end-node": [{"var": "o0", "binding": promise("d1")}]})
+        self.assertEqual(bare(template["outputs"]), bound["end-node"])
+        branch, = [each["branch_node"]["if_else"] for each in template["nodes"]
+                   if each["id"] == "d2"]
+        self.assertEqual(bare(branch["case"]["condition"]), {"conjunction": {
+            "operator": "OR", "left_expression": less("9"), "right_expression": less("2")}})
 
     def test_a_task_alone(self):
         done = self.ask("run", plan="flows.double", inputs={"a": 4}, kind=1)
