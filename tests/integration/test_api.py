@@ -445,20 +445,22 @@ class ApiTest(ServedTest):
 import sys
 from flytekit.clients.raw import RawSynchronousFlyteClient
 from flytekit.configuration import AuthType, PlatformConfig
-from flyteidl.admin import matchable_resource_pb2, version_pb2
+from flyteidl.admin import project_domain_attributes_pb2, version_pb2
 for kind in (AuthType.PKCE, AuthType.EXTERNAL_PROCESS):
     client = RawSynchronousFlyteClient(PlatformConfig(
         endpoint=sys.argv[1], insecure=True, auth_mode=kind, command=["echo", "token"]))
     print(client._stub.GetVersion(version_pb2.GetVersionRequest()).control_plane_version.Version)
     try:
-        client.list_matchable_attributes(matchable_resource_pb2.ListMatchableAttributesRequest())
+        client.get_project_domain_attributes(
+            project_domain_attributes_pb2.ProjectDomainAttributesGetRequest(
+                project="p", domain="d"))
     except Exception as error:
-        print(type(error).__name__, "UNIMPLEMENTED" in str(error))
+        print(type(error).__name__, "NOT_FOUND" in str(error))
 """)
         done = subprocess.run([KIT_PYTHON, script, address], capture_output=True, text=True,
                               timeout=3 * LIMIT_S)
         self.assertEqual(done.stdout.split("\n"),
-                         2 * [VERSION, "FlyteSystemException True"] + [""], done.stderr)
+                         2 * [VERSION, "FlyteEntityNotExistException True"] + [""], done.stderr)
 
 
 if __name__ == "__main__":
