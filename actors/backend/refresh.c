@@ -191,6 +191,7 @@ static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_ro
     job->policy = make->policy;
     int error = tri_refresh_blob_set(refresh, &job->blob, make->job);
     if (error == 0 && make->handle.size > 0) {
+        job->marks |= refresh->watched != NULL ? TRI_JOB_UNHEARD : 0;
         error = tri_refresh_job_set_handle(refresh, number, job, make->handle);
         if (error != 0) {
             return error;
@@ -480,6 +481,7 @@ static void find_place(struct tri_refresh *refresh)
     refresh->plugin = plugin;
     bool is_known = plugin != NULL && plugin->webapi != NULL && !refresh->is_aside;
     refresh->webapi = is_known ? plugin->webapi : &nothing;
+    refresh->watched = is_known ? tr_webapi_watch_of(plugin) : NULL;
     refresh->place =
         is_known ? tr_engine_endpoint(engine, plugin, tr_array_get(&refresh->state->endpoint))
                  : NULL;

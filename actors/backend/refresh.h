@@ -147,6 +147,7 @@ struct tri_call_result {
 enum tri_call_kind {
     TRI_CALL_PLAIN,
     TRI_CALL_STREAM,  /* without an end; it is not counted among the calls at once */
+    TRI_CALL_PAGE,    /* of a list: a stream with an end */
     TRI_CALL_BACKLOG, /* what a stream has shown so far, as a whole */
 };
 
@@ -218,6 +219,7 @@ struct tri_refresh_batch {
     struct tri_group_row *stream; /* of lines: whose they are */
     uint8_t verb;                 /* enum tr_webapi_verb_number */
     bool is_backlog; /* its jobs are looked for by what their group's stream has shown so far */
+    bool begins_anew; /* the plugin has said so */
     struct tr_arena arena;
     int error; /* of ours, while a plugin's function ran */
 };
@@ -430,6 +432,38 @@ TR_MUST_USE int tri_refresh_stream_serves(struct tri_refresh *refresh, uint32_t 
 /* The same, or it is about to have one. */
 TR_MUST_USE int tri_refresh_stream_is_near(struct tri_refresh *refresh, uint32_t group,
                                            bool *is_near);
+
+/* ---------------------------------------------------------- refresh_scope.c */
+
+/*
+ * The row whose stream shows the jobs of a group: its own, or in the watched shape that of its
+ * scope, which it enters by that. 0: no stream does.
+ */
+TR_MUST_USE int tri_refresh_scope_of(struct tri_refresh *refresh, uint32_t group, uint32_t *number);
+
+/* A group goes, and leaves its scope. */
+TR_MUST_USE int tri_refresh_scope_leave(struct tri_refresh *refresh, struct tri_group_row *group);
+
+/* Whether what a stream is asked for next is a page of a list, which begins by that. */
+bool tri_refresh_scope_begins(const struct tri_refresh *refresh, struct tri_group_row *scope);
+
+/* Its cursor is not known any more: the next thing is a list. */
+TR_MUST_USE int tri_refresh_scope_begin_anew(struct tri_refresh *refresh,
+                                             struct tri_group_row *scope);
+
+/* A page or a watch has ended; `is_prompt`: what comes next need not wait. */
+TR_MUST_USE int tri_refresh_scope_on_end(struct tri_refresh *refresh, uint32_t number,
+                                         struct tri_group_row *scope,
+                                         const struct tri_call_result *result, bool is_refused,
+                                         bool *is_prompt);
+
+/* Of a walk over all rows: ends a job that is missing in the last list of its scope. */
+TR_MUST_USE int tri_refresh_scope_check(struct tri_refresh *refresh, uint32_t number,
+                                        struct tri_job_row *job);
+
+/* Until when its watch would have shown a job of unknown outcome; 0: it may still show it. */
+TR_MUST_USE int tri_refresh_scope_seen(struct tri_refresh *refresh, const struct tri_job_row *job,
+                                       uint64_t *asked_ms);
 
 /* ----------------------------------------------------------- refresh_idle.c */
 

@@ -124,6 +124,28 @@ static int api_resume(struct tr_webapi_batch *side, struct tr_text cursor)
     return error;
 }
 
+static int api_next_page(struct tr_webapi_batch *side, struct tr_text page)
+{
+    struct tri_refresh_batch *batch = batch_of(side);
+    if (batch->stream == NULL || !batch->stream->is_listing ||
+        page.size > TR_WEBAPI_CURSOR_BYTES_MAX) {
+        return page.size > TR_WEBAPI_CURSOR_BYTES_MAX ? TR_LIMIT : TR_INVALID;
+    }
+    int error = tri_refresh_blob_set(
+        batch->refresh, &batch->stream->page,
+        (struct tr_bytes){.data = (const uint8_t *)page.data, .size = page.size});
+    if (batch->error == 0) {
+        batch->error = error;
+    }
+    return error;
+}
+
+static int api_begin_anew(struct tr_webapi_batch *side)
+{
+    batch_of(side)->begins_anew = true;
+    return 0;
+}
+
 static const struct tr_webapi_api api = {
     .abi = TR_PLUGIN_ABI,
     .scratch = api_scratch,
@@ -131,6 +153,8 @@ static const struct tr_webapi_api api = {
     .write_json = api_write_json,
     .report = api_report,
     .resume = api_resume,
+    .next_page = api_next_page,
+    .begin_anew = api_begin_anew,
 };
 
 int tri_refresh_batch_init(struct tri_refresh_batch *batch, struct tri_refresh *refresh,

@@ -138,7 +138,7 @@ static int write_parts(const struct tr_webapi_endpoint *endpoint,
 }
 
 /*
- * A stream has no time limit and comes line by line. The http service ends any other call in time,
+ * A stream has no time limit and comes line by line, a page of a list item by item. The http service ends any other call in time,
  * and counts that time from when the call leaves. There is no deadline here: it would also run
  * while the store cannot commit, and a call that has not left yet would be taken for one without
  * an answer.
@@ -146,6 +146,9 @@ static int write_parts(const struct tr_webapi_endpoint *endpoint,
 static int send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
                 enum tri_call_kind kind, const struct parts *parts, uint64_t *ask)
 {
+    static const uint8_t deliveries[] = {[TRI_CALL_STREAM] = TR_HTTP_LINES,
+                                         [TRI_CALL_PAGE] = TR_HTTP_ITEMS,
+                                         [TRI_CALL_BACKLOG] = TR_HTTP_WHOLE};
     bool is_stream = kind == TRI_CALL_STREAM;
     const struct tr_webapi_endpoint *endpoint = &refresh->place->endpoint;
     const struct tr_http_request call = {
@@ -155,7 +158,7 @@ static int send(struct tri_refresh *refresh, const struct tr_webapi_request *req
         .body = request->body,
         .timeout_ms = is_stream ? 0 : tri_refresh_rate_timeout_ms(refresh),
         .response_bytes_max = kind == TRI_CALL_BACKLOG ? TR_REFRESH_BACKLOG_BYTES_MAX : 0,
-        .delivery = is_stream ? TR_HTTP_LINES : TR_HTTP_WHOLE,
+        .delivery = deliveries[kind],
         .ca_file = endpoint->ca_file,
         .client_certificate = endpoint->client_certificate,
         .client_key = endpoint->client_key,
@@ -179,7 +182,7 @@ int tri_refresh_call_send(struct tri_refresh *refresh, const struct tr_webapi_re
     tr_buffer_fini(&parts.url);
     tr_buffer_fini(&parts.headers);
     if (error == 0) {
-        tri_refresh_rate_count(refresh, *ask, kind == TRI_CALL_STREAM);
+        tri_refresh_rate_count(refresh, *ask, kind == TRI_CALL_STREAM || kind == TRI_CALL_PAGE);
     }
     return error;
 }

@@ -241,6 +241,7 @@ static int create_item(struct tri_refresh *refresh, const struct tri_list_row *c
         return refused(refresh, number, job, result);
     case TR_WEBAPI_RESPONSE_UNSURE:
         job->marks |= is_long_ago(refresh, call) ? TRI_JOB_UNHEARD : 0;
+        job->marks |= tri_refresh_is_of_this_life(refresh, call->first_ms) ? 0 : TRI_JOB_EARLIER;
         return tri_refresh_reconcile_begin(
             refresh, number, job,
             tri_refresh_classify_message(result, "nobody knows whether it was made", room,

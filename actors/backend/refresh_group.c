@@ -170,10 +170,13 @@ static int take_away(struct tri_refresh *refresh, uint32_t number)
         return error;
     }
     error = tri_refresh_stream_close(refresh, number);
+    if (error == 0) {
+        error = tri_refresh_scope_leave(refresh, group);
+    }
     for (uint8_t ring = 0; ring < TRI_GROUPS_RINGS && error == 0; ring++) {
         error = tri_refresh_group_leave(refresh, number, ring);
     }
-    uint32_t *const blobs[] = {&group->name, &group->cursor, &group->refusal};
+    uint32_t *const blobs[] = {&group->name, &group->cursor, &group->refusal, &group->page};
     for (size_t i = 0; i < TR_COUNT_OF(blobs) && error == 0; i++) {
         error = tri_refresh_blob_set(refresh, blobs[i], (struct tr_bytes){0});
     }

@@ -4,6 +4,9 @@
  * place: that costs a call, where waiting for the next sweep would cost a minute. A stream that is
  * idle again gets twice the time, and a shorter one once the back end answers behind an outage.
  *
+ * A watch of the watched shape says something once a minute; one that does not begins anew with a
+ * list, for its back end may not know its cursor (yet): it was restored from a backup.
+ *
  * Only streams of groups with jobs are checked. Their time counts from when they were opened, last
  * said something, or got a new job, whichever is latest.
  */
@@ -27,6 +30,9 @@ static uint64_t later(uint64_t a, uint64_t b)
 static uint64_t idle_max_ms(const struct tri_refresh *refresh, const struct tri_group_row *group)
 {
     uint64_t standard_ms = later(group->idle_ms, TR_REFRESH_IDLE_MS);
+    if (refresh->watched != NULL) {
+        return later(refresh->watched->silence_ms, TR_REFRESH_IDLE_MS);
+    }
     return refresh->webapi->find.items_max > 0
                ? standard_ms
                : later(standard_ms, 2 * (uint64_t)tri_refresh_rate_lag_ms(refresh));
@@ -71,6 +77,15 @@ int tri_refresh_idle_recovered(struct tri_refresh *refresh)
 
 static int open_anew(struct tri_refresh *refresh, uint32_t number, struct tri_group_row *group)
 {
+    bool was_silent = refresh->watched != NULL &&
+                      later(group->stream_ms, group->heard_ms) + idle_max_ms(refresh, group) <=
+                          refresh->now_ms;
+    if (was_silent) {
+        int error = tri_refresh_scope_begin_anew(refresh, group);
+        if (error != 0) {
+            return error;
+        }
+    }
     uint64_t idle_ms = 2 * idle_max_ms(refresh, group);
     group->idle_ms = idle_ms < TR_REFRESH_IDLE_MS_MAX ? (uint32_t)idle_ms : TR_REFRESH_IDLE_MS_MAX;
     refresh->state->stream_timeouts++;

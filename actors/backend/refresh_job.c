@@ -86,6 +86,12 @@ static uint64_t jitter(struct tri_refresh *refresh, uint64_t delay_ms)
     return delay_ms + tr_random(refresh->context) % (delay_ms / 8 + 1);
 }
 
+/* A watch tells nothing of what it has told before the job was known here: that is asked once. */
+static bool is_unheard(const struct tri_refresh *refresh, const struct tri_job_row *job)
+{
+    return refresh->watched != NULL && (job->marks & TRI_JOB_UNHEARD) != 0;
+}
+
 /* The interval doubles while nothing changes; with a stream it is long from the beginning. */
 int tri_refresh_job_wait_poll(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
@@ -100,7 +106,7 @@ int tri_refresh_job_wait_poll(struct tri_refresh *refresh, uint32_t number, stru
     }
     interval_ms = interval_ms > TR_WEBAPI_INTERVAL_MS_MAX ? TR_WEBAPI_INTERVAL_MS_MAX : interval_ms;
     job->marks &= (uint16_t)~TRI_JOB_STREAMED;
-    if (serves) {
+    if (serves && !is_unheard(refresh, job)) {
         job->marks |= TRI_JOB_STREAMED;
         return tri_refresh_clock_add_sweep(refresh, number);
     }
@@ -126,13 +132,16 @@ int tri_refresh_job_wait_again(struct tri_refresh *refresh, uint32_t number,
 
 /*
  * Time to be asked about, unless a stream has begun meanwhile that says all. TRI_JOB_STREAMED says
- * that the wait that is over was already a sweep's: then the poll is due, stream or not.
+ * that the wait that is over was already a sweep's: then the poll is due, stream or not. A watch
+ * begins anew where it may have left something out, so nobody is asked about beside it.
  */
 static int poll(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     bool serves;
     int error = tri_refresh_stream_serves(refresh, job->group, &serves);
-    if (error == 0 && serves && (job->marks & TRI_JOB_STREAMED) == 0) {
+    bool is_asked = refresh->watched != NULL ? is_unheard(refresh, job)
+                                             : (job->marks & TRI_JOB_STREAMED) != 0;
+    if (error == 0 && serves && !is_asked) {
         return tri_refresh_job_wait_poll(refresh, number, job);
     }
     return error != 0 ? error
@@ -197,6 +206,7 @@ int tri_refresh_job_asked(struct tri_refresh *refresh, uint32_t number, struct t
     if (job->stage != TR_WEBAPI_STAGE_SUBMITTED) {
         return tri_refresh_job_settle(refresh, number, job);
     }
+    job->marks &= was_answered && is_unheard(refresh, job) ? (uint16_t)~TRI_JOB_UNHEARD : UINT16_MAX;
     note_look(refresh, job, was_answered);
     uint64_t since_ms = tri_refresh_job_since_ms(refresh, job);
     bool is_lost = (job->marks & TRI_JOB_UNSEEN) != 0 &&

@@ -77,7 +77,9 @@ static double full_rate(const struct tri_refresh *refresh)
 {
     return refresh->place == NULL
                ? TR_WEBAPI_CALLS_PER_SECOND
-               : or_default(refresh->place->endpoint.calls_per_second, TR_WEBAPI_CALLS_PER_SECOND);
+               : or_default(refresh->place->endpoint.calls_per_second,
+                            or_default(tr_webapi_rates_of(refresh->plugin).calls_per_second,
+                                       TR_WEBAPI_CALLS_PER_SECOND));
 }
 
 /*
@@ -104,6 +106,13 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static uint32_t calls_at_once(const struct tri_refresh *refresh)
+{
+    uint32_t own = tr_webapi_rates_of(refresh->plugin).calls_at_once;
+    return or_default(refresh->place->endpoint.calls_at_once,
+                      or_default(own, TR_WEBAPI_CALLS_AT_ONCE));
+}
+
 bool tri_refresh_rate_allows(const struct tri_refresh *refresh, uint64_t *when_ms)
 {
     const struct tr_refresh_state *state = refresh->state;
@@ -113,8 +122,7 @@ bool tri_refresh_rate_allows(const struct tri_refresh *refresh, uint64_t *when_m
     }
     uint64_t at_ms = later(state->retry_after_ms, 0);
     if (state->circuit == TR_CIRCUIT_TRIAL ||
-        state->calls >=
-            or_default(refresh->place->endpoint.calls_at_once, TR_WEBAPI_CALLS_AT_ONCE)) {
+        state->calls >= calls_at_once(refresh)) {
         return false;
     }
     if (state->circuit == TR_CIRCUIT_OPEN) {

@@ -33,11 +33,14 @@ static bool can_look(const struct tri_refresh *refresh)
            (webapi->find.items_max > 0 || has_streams);
 }
 
-/* The outside takes the identity for a key, and we know what to ask it for. */
+/*
+ * The outside takes the identity for a key, and we know what to ask it for. Where there is a watch
+ * that shows first whether it was made: it may have ended and been deleted meanwhile.
+ */
 static bool can_repeat(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
     return refresh->webapi->idempotency == TR_WEBAPI_IDEMPOTENCY_EXACT && job->blob != 0 &&
-           (job->marks & TRI_JOB_MADE) == 0;
+           refresh->watched == NULL && (job->marks & TRI_JOB_MADE) == 0;
 }
 
 static uint64_t look_again_ms(const struct tri_refresh *refresh)
@@ -192,6 +195,9 @@ static int seen_until(struct tri_refresh *refresh, const struct tri_job_row *job
 {
     const void *row;
     bool serves;
+    if (refresh->watched != NULL) {
+        return tri_refresh_scope_seen(refresh, job, asked_ms);
+    }
     int error = tri_refresh_stream_serves(refresh, job->group, &serves);
     if (error == 0) {
         error = tr_rows_get(&refresh->rows, job->group, &row);

@@ -400,6 +400,7 @@ int tri_refresh_report_take(struct tri_refresh *refresh, uint8_t verb,
         return error == TR_NOT_FOUND ? 0 : error;
     }
     bool is_called;
+    job->listed = refresh->list != 0 ? refresh->list : job->listed;
     error = tri_refresh_job_is_called(refresh, job, &is_called);
     uint16_t marks = job->marks;
     uint8_t stage = job->stage;

@@ -41,7 +41,8 @@ enum tri_refresh_row {
     TRI_REFRESH_QUEUE,
     TRI_REFRESH_CALL,
     TRI_REFRESH_CLOCK,
-    TRI_REFRESH_CAPACITY
+    TRI_REFRESH_CAPACITY,
+    TRI_REFRESH_SCOPE, /* a row like a group's (refresh_scope.c) */
 };
 
 /* What is so of a job. */
@@ -59,6 +60,7 @@ enum tri_job_mark {
     TRI_JOB_UNSEEN = 1 << 10,    /* the last answer about it did not show it */
     TRI_JOB_UNHEARD = 1 << 11,   /* its group's stream may have shown it before it was known here */
     TRI_JOB_UNENDED = 1 << 12,   /* the last call that was to end it has not */
+    TRI_JOB_EARLIER = 1 << 13,   /* it was called for in an earlier life of the engine */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */
@@ -87,6 +89,7 @@ struct tri_job_row {
     uint8_t handle_size; /* TRI_JOB_HANDLE_FAR: the text is a blob's number */
     char identity_text[TR_TASK_NAME_BYTES_MAX];
     char handle_text[TRI_JOB_HANDLE_NEAR];
+    uint8_t listed; /* the number of the last list of its scope that has shown it */
 };
 
 /* Rings of groups. */
@@ -134,6 +137,11 @@ struct tri_group_row {
     uint32_t endings; /* of its jobs, those to be ended */
     uint32_t refusal; /* a blob: why the last of them was not */
     uint64_t told_ms; /* when one call told all of it to end */
+    uint32_t scope;   /* in the watched shape: the row of its scope; 0: none */
+    uint32_t page;    /* of a scope, a blob: where its list goes on from */
+    uint64_t list_ms; /* of a scope: when its last list began */
+    uint8_t lists;    /* of a scope: the number of that list */
+    bool is_listing;  /* of a scope: that list goes on */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
@@ -177,10 +185,12 @@ struct tri_refresh {
     struct tr_index index;
     const struct tr_engine_endpoint *place; /* NULL: the settings do not have it any more */
     const struct tr_webapi *webapi;
+    const struct tr_webapi_watch *watched; /* NULL: it is not of the watched shape */
     const struct tr_plugin *plugin; /* NULL: this engine does not have it */
     bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
     bool has_recorded;              /* the record for people was written in this handling */
     bool is_late;                   /* what was due is done late: more may wait to be heard */
+    uint8_t list;                   /* the number of the list whose items are read; 0: none */
     uint32_t unended;               /* the group whose refusal was counted in this handling */
     uint64_t now_ms;
 };

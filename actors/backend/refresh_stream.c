@@ -1,6 +1,7 @@
 /*
  * Streams: news of a group's jobs as they come, one call that stays open for each group, as many
- * as the endpoint lets us have. Groups that have none are polled.
+ * as the endpoint lets us have. Groups that have none are polled. In the watched shape it is one
+ * for each scope (refresh_scope.c), whose rows are handled here as those of groups.
  *
  * Where a stream goes on from is kept with what its lines have changed, so none is missed and those
  * that come twice are old news. A stream may end at any time; it is asked for again. One whose
@@ -19,7 +20,11 @@
 int tri_refresh_stream_want(struct tri_refresh *refresh, uint32_t number)
 {
     const void *row;
-    int error = tr_rows_get(&refresh->rows, number, &row);
+    int error = tri_refresh_scope_of(refresh, number, &number);
+    if (error != 0 || number == 0) {
+        return error;
+    }
+    error = tr_rows_get(&refresh->rows, number, &row);
     const struct tri_group_row *group = row;
     if (error != 0 || refresh->webapi->stream.write == NULL || group->stream != 0 ||
         group->links[TRI_GROUPS_WANTING].next != 0) {
@@ -29,18 +34,36 @@ int tri_refresh_stream_want(struct tri_refresh *refresh, uint32_t number)
     return tri_refresh_group_enter(refresh, number, TRI_GROUPS_WANTING);
 }
 
+/*
+ * A watch that is opened anew tells what was missed, so it serves meanwhile; it does not where the
+ * settings want no streams.
+ */
 int tri_refresh_stream_serves(struct tri_refresh *refresh, uint32_t number, bool *serves)
 {
     const void *row;
-    int error = tr_rows_get(&refresh->rows, number, &row);
-    *serves = error == 0 && ((const struct tri_group_row *)row)->stream != 0;
+    *serves = false;
+    int error = tri_refresh_scope_of(refresh, number, &number);
+    if (error != 0 || number == 0) {
+        return error;
+    }
+    error = tr_rows_get(&refresh->rows, number, &row);
+    const struct tri_group_row *group = row;
+    bool is_coming = error == 0 && refresh->watched != NULL && refresh->place != NULL &&
+                     group->links[TRI_GROUPS_WANTING].next != 0 &&
+                     tri_refresh_rate_streams_max(refresh) > 0;
+    *serves = error == 0 && (group->stream != 0 || is_coming);
     return error;
 }
 
 int tri_refresh_stream_is_near(struct tri_refresh *refresh, uint32_t number, bool *is_near)
 {
     const void *row;
-    int error = tr_rows_get(&refresh->rows, number, &row);
+    *is_near = false;
+    int error = tri_refresh_scope_of(refresh, number, &number);
+    if (error != 0 || number == 0) {
+        return error;
+    }
+    error = tr_rows_get(&refresh->rows, number, &row);
     if (error != 0) {
         return error;
     }
@@ -54,19 +77,31 @@ int tri_refresh_stream_is_near(struct tri_refresh *refresh, uint32_t number, boo
 
 /* ------------------------------------------------------------------ opening */
 
+/* The plugin's request for a page of the list, or for a stream from its place on. */
+static int write(struct tri_refresh *refresh, struct tri_refresh_batch *batch, bool is_page,
+                 struct tr_bytes place, struct tr_webapi_request *request)
+{
+    struct tr_text from = {.data = (const char *)place.data, .size = place.size};
+    tr_engine_call_begins(refresh->context, refresh->plugin,
+                          is_page ? "watch.write_list" : "stream.write");
+    int result = is_page ? refresh->watched->write_list(&batch->side, from, request)
+                         : refresh->webapi->stream.write(&batch->side, from, request);
+    tr_engine_call_ends(refresh->context);
+    return result;
+}
+
 static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
-                const struct tri_group_row *group, uint64_t *ask)
+                struct tri_group_row *group, uint64_t *ask)
 {
     struct tr_webapi_request request = {0};
-    struct tr_bytes cursor = {0};
-    int error = tri_refresh_blob_get(refresh, group->cursor, &batch->arena, &cursor);
+    struct tr_bytes place = {0};
+    bool is_page = tri_refresh_scope_begins(refresh, group);
+    int error = tri_refresh_blob_get(refresh, is_page ? group->page : group->cursor, &batch->arena,
+                                     &place);
     if (error != 0) {
         return error;
     }
-    struct tr_text from = {.data = (const char *)cursor.data, .size = cursor.size};
-    tr_engine_call_begins(refresh->context, refresh->plugin, "stream.write");
-    int result = refresh->webapi->stream.write(&batch->side, from, &request);
-    tr_engine_call_ends(refresh->context);
+    int result = write(refresh, batch, is_page, place, &request);
     if (batch->error != 0) {
         return batch->error;
     }
@@ -77,7 +112,7 @@ static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
         *ask = 0; /* the plugin is broken: as if there were no stream, for now */
         return 0;
     }
-    return tri_refresh_call_send(refresh, &request, TRI_CALL_STREAM, ask);
+    return tri_refresh_call_send(refresh, &request, is_page ? TRI_CALL_PAGE : TRI_CALL_STREAM, ask);
 }
 
 static void wait_longer(struct tri_refresh *refresh, struct tri_group_row *group)
@@ -295,9 +330,14 @@ int tri_refresh_stream_go(struct tri_refresh *refresh, bool *more)
 static int take_line(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
                      struct tr_bytes line)
 {
-    tr_engine_call_begins(refresh->context, refresh->plugin, "stream.line");
-    int result = refresh->webapi->stream.line(&batch->side, line);
+    bool is_item = batch->stream->is_listing;
+    refresh->list = is_item ? batch->stream->lists : 0;
+    tr_engine_call_begins(refresh->context, refresh->plugin,
+                          is_item ? "watch.item" : "stream.line");
+    int result = is_item ? refresh->watched->item(&batch->side, line)
+                         : refresh->webapi->stream.line(&batch->side, line);
     tr_engine_call_ends(refresh->context);
+    refresh->list = 0;
     if (batch->error != 0) {
         return batch->error;
     }
@@ -307,6 +347,10 @@ static int take_line(struct tri_refresh *refresh, struct tri_refresh_batch *batc
     if (result != 0) {
         refresh->state->failed++;
         tri_refresh_group_tear(batch->stream);
+        /* A watch has left something out: a list follows. Who is missing in a list that has, is not
+         * known. */
+        batch->begins_anew = refresh->watched != NULL && !is_item;
+        batch->stream->list_ms = is_item ? 0 : batch->stream->list_ms;
     }
     return 0;
 }
@@ -316,7 +360,7 @@ static int take_lines(struct tri_refresh *refresh, struct tri_refresh_batch *bat
 {
     struct tr_bytes line;
     int error = 0;
-    while (error == 0 && tr_http_line_next(&bytes, &line)) {
+    while (error == 0 && !batch->begins_anew && tr_http_line_next(&bytes, &line)) {
         error = line.size == 0 ? 0 : take_line(refresh, batch, line);
     }
     return error;
@@ -342,6 +386,14 @@ static void note_words(struct tri_refresh *refresh, struct tri_group_row *group)
 static struct tr_ref http_service(void)
 {
     return (struct tr_ref){.key = {TR_GROUP_HERE, TR_SERVICE_HTTP}};
+}
+
+/* Its cursor is not known any more: the watch ends, and a list begins. */
+static int begin_list_anew(struct tri_refresh *refresh, uint32_t number,
+                           struct tri_group_row *scope)
+{
+    int error = tri_refresh_scope_begin_anew(refresh, scope);
+    return error != 0 ? error : tri_refresh_stream_open_anew(refresh, number);
 }
 
 int tri_refresh_stream_on_part(struct tri_refresh *refresh, const struct tr_message *message)
@@ -380,10 +432,14 @@ int tri_refresh_stream_on_part(struct tri_refresh *refresh, const struct tr_mess
         note_words(refresh, batch.stream);
     }
     tri_refresh_batch_fini(&batch);
+    bool begins_anew = error == 0 && batch.begins_anew;
+    if (begins_anew) {
+        error = begin_list_anew(refresh, group, batch.stream);
+    }
     if (error == 0) {
         error = tri_refresh_group_let_go(refresh, group);
     }
-    if (error != 0 || part.bytes.size == 0) {
+    if (error != 0 || part.bytes.size == 0 || begins_anew) {
         return error;
     }
     /*
@@ -432,9 +488,19 @@ int tri_refresh_stream_on_end(struct tri_refresh *refresh, uint32_t number,
     refresh->state->stream_pending_ms = 0;
     group->stream = 0;
     group->wait_ms = result->response_class == TR_WEBAPI_RESPONSE_READ ? 0 : group->wait_ms;
-    wait_longer(refresh, group);
-    if (is_place_refused(refresh, result)) {
+    bool is_refused = is_place_refused(refresh, result);
+    bool is_prompt = false;
+    if (refresh->watched != NULL) {
+        error = tri_refresh_scope_on_end(refresh, group_number, group, result, is_refused,
+                                         &is_prompt);
+    } else if (is_refused) {
         error = begin_anew(refresh, group);
+    }
+    if (is_prompt) {
+        group->wait_ms = 0;
+        group->stream_ms = refresh->now_ms;
+    } else {
+        wait_longer(refresh, group);
     }
     if (error == 0) {
         error = tr_rows_remove(&refresh->rows, number);
@@ -514,6 +580,9 @@ static int sweep_job(struct tri_refresh *refresh, uint32_t number)
     }
     if (error == 0) {
         error = tr_rows_get(&refresh->rows, job->group, &row);
+    }
+    if (error == 0 && refresh->watched != NULL) {
+        return tri_refresh_scope_check(refresh, number, job);
     }
     if (error != 0 || job->list == 0 ||
         (job->stage != TR_WEBAPI_STAGE_SUBMITTED && job->stage != TR_WEBAPI_STAGE_CANCELLING)) {

@@ -51,8 +51,13 @@ static int check_webapi(const struct tr_plugin *plugin, char *problem, size_t pr
 {
     const struct tr_webapi *webapi = plugin->webapi;
     bool is_findable = webapi->idempotency == TR_WEBAPI_IDEMPOTENCY_NONE ||
-                       webapi->idempotency == TR_WEBAPI_IDEMPOTENCY_EXACT || is_verb(&webapi->find);
+                       webapi->idempotency == TR_WEBAPI_IDEMPOTENCY_EXACT ||
+                       is_verb(&webapi->find) || tr_webapi_watch_of(plugin) != NULL;
     bool is_streamed = webapi->stream.write == NULL || webapi->stream.line != NULL;
+    static const struct tr_webapi_watch none = {0};
+    const struct tr_webapi_watch *watch = tr_webapi_watch_of(plugin);
+    bool is_watched = watch != NULL;
+    watch = is_watched ? watch : &none;
     const struct needed needed[] = {
         {"webapi->prepare", webapi->prepare != NULL},
         {"webapi->create", is_verb(&webapi->create)},
@@ -60,6 +65,11 @@ static int check_webapi(const struct tr_plugin *plugin, char *problem, size_t pr
         {"webapi->cancel", is_verb(&webapi->cancel)},
         {"webapi->find", is_findable},
         {"webapi->stream.line", is_streamed},
+        {"webapi->watch->scope", !is_watched || watch->scope != NULL},
+        {"webapi->watch->write_list", !is_watched || watch->write_list != NULL},
+        {"webapi->watch->item", !is_watched || watch->item != NULL},
+        {"webapi->watch->rest", !is_watched || watch->rest != NULL},
+        {"webapi->stream.write", !is_watched || webapi->stream.write != NULL},
         {"abort", plugin->abort != NULL},
         {"state", plugin->state != NULL},
     };
@@ -228,7 +238,7 @@ static int open_table(const char *path, char *problem, size_t problem_size,
                                 "table: const struct tr_plugin " TR_PLUGIN_SYMBOL,
                                 path);
     }
-    if (table->abi != TR_PLUGIN_ABI) {
+    if (table->abi < TR_PLUGIN_ABI_OLDEST || table->abi > TR_PLUGIN_ABI) {
         return tr_config_refuse(problem, problem_size,
                                 "%.300s is built for version %u of the plugins' interface, and "
                                 "this troupe has version %u\nbuild it again with the headers of "

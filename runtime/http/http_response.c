@@ -1,6 +1,6 @@
 /*
  * Assembles a response: headers of its last part (redirects and 100 Continue come before it), and
- * the body whole, in chunks or in lines, within its limits.
+ * the body whole, in chunks, in lines or item by item, within its limits.
  *
  * Only the first fault is kept: it is the cause, and curl's message about the stopped transfer
  * would hide it. Only a body with a status of 200 to 299 is streamed. The body of an error is
@@ -18,12 +18,15 @@ void tri_http_response_fini(struct tri_http_response *response)
 {
     tri_buffer_fini(&response->headers);
     tri_buffer_fini(&response->body);
+    tri_http_items_fini(&response->items);
 }
 
 void tri_http_response_reset(struct tri_http_response *response)
 {
     tri_buffer_clear(&response->headers);
     tri_buffer_clear(&response->body);
+    tri_http_items_fini(&response->items);
+    response->items = (struct tri_http_items){0};
     response->status = 0;
     response->retry_after_s = 0;
 }
@@ -121,9 +124,11 @@ static size_t bytes_max(const struct tri_http_response *response)
 static void fail_too_large(struct tri_http_response *response)
 {
     char words[128];
-    bool is_line = delivery_of(response) == TRI_HTTP_LINES;
+    static const char *const parts[] = {
+        [TRI_HTTP_LINES] = "a line of the response", [TRI_HTTP_ITEMS] = "an item of the response"};
+    enum tri_http_delivery delivery = delivery_of(response);
     snprintf(words, sizeof words, "%s is larger than %zu bytes (response_bytes_max)",
-             is_line ? "a line of the response" : "the response", bytes_max(response));
+             delivery < TRI_HTTP_LINES ? "the response" : parts[delivery], bytes_max(response));
     tri_http_response_fail(response, TRI_HTTP_TOO_LARGE, words);
 }
 
@@ -194,6 +199,34 @@ static bool take_lines(struct tri_http_response *response, const char *data, siz
     return keep(response, data + whole, size - whole);
 }
 
+static void fail_items(struct tri_http_response *response, int error)
+{
+    if (error == TR_LIMIT) {
+        fail_too_large(response);
+    } else if (error == TR_MALFORMED) {
+        tri_http_response_fail(response, TRI_HTTP_PROTOCOL,
+                               "the response is no JSON object with a list of objects");
+    } else {
+        tri_http_response_fail(response, TRI_HTTP_MEMORY, tr_error_text(error));
+    }
+}
+
+/* Delivers all items that end in these bytes as one part, as lines are. */
+static bool take_items(struct tri_http_response *response, const char *data, size_t size)
+{
+    struct tri_buffer *whole = &response->items.whole;
+    int error = tri_http_items_take(&response->items, data, size, bytes_max(response));
+    if (error != 0) {
+        fail_items(response, error);
+    }
+    if (tri_buffer_size(whole) > 0) {
+        deliver_part(response, (struct tr_bytes){.data = tri_buffer_front(whole),
+                                                 .size = tri_buffer_size(whole)});
+        tri_buffer_clear(whole);
+    }
+    return error == 0;
+}
+
 bool tri_http_response_take_body(struct tri_http_response *response, const char *data, size_t size)
 {
     bool is_taken = true;
@@ -207,6 +240,9 @@ bool tri_http_response_take_body(struct tri_http_response *response, const char 
     case TRI_HTTP_LINES:
         is_taken = take_lines(response, data, size);
         break;
+    case TRI_HTTP_ITEMS:
+        is_taken = take_items(response, data, size);
+        break;
     }
     return is_taken;
 }
@@ -215,6 +251,19 @@ bool tri_http_response_is_full(const struct tri_http_response *response)
 {
     size_t window = response->task->request.window_bytes;
     return window != 0 && response->unconsumed_bytes >= window;
+}
+
+/* What is left of a document without its items; nothing where that was cut off. */
+static struct tr_bytes end_items(struct tri_http_response *response)
+{
+    const struct tri_buffer *rest = &response->items.rest;
+    if (!tri_http_items_is_complete(&response->items)) {
+        tri_http_response_fail(response, TRI_HTTP_PROTOCOL, "the response was cut off");
+    }
+    if (response->fault != TRI_HTTP_NONE) {
+        return (struct tr_bytes){0};
+    }
+    return (struct tr_bytes){.data = tri_buffer_front(rest), .size = tri_buffer_size(rest)};
 }
 
 /*
@@ -230,5 +279,6 @@ void tri_http_response_end(struct tri_http_response *response)
     if (is_in_lines) {
         tri_buffer_clear(&response->body); /* it may be incomplete */
     }
-    deliver(response, TRI_HTTP_END, kept_body(response));
+    deliver(response, TRI_HTTP_END,
+            delivery_of(response) == TRI_HTTP_ITEMS ? end_items(response) : kept_body(response));
 }

@@ -6,6 +6,7 @@
 #define TR_RUNTIME_HTTP_HTTP_RESPONSE_H
 
 #include "runtime/env/buffer.h"
+#include "runtime/http/http_items.h"
 #include "runtime/http/http_request.h"
 
 /* The response of a task so far; `options` and `task` outlive it. */
@@ -14,8 +15,9 @@ struct tri_http_response {
     const struct tri_http_task *task;
     uint32_t status;
     struct tri_buffer headers;
-    struct tri_buffer body;    /* what is kept of it: all, or an incomplete line */
-    uint64_t unconsumed_bytes; /* delivered bytes that the receiver has not consumed */
+    struct tri_buffer body;      /* what is kept of it: all, or an incomplete line */
+    struct tri_http_items items; /* the same of one that comes item by item */
+    uint64_t unconsumed_bytes;   /* delivered bytes that the receiver has not consumed */
     uint32_t retry_after_s;
     enum tri_http_fault fault;
     char words[TR_HTTP_WORDS_BYTES_MAX];

@@ -16,6 +16,7 @@ enum tri_http_delivery {
     TRI_HTTP_WHOLE,  /* with the END */
     TRI_HTTP_CHUNKS, /* as it arrives */
     TRI_HTTP_LINES,  /* in whole lines, one or more at a time: for event streams */
+    TRI_HTTP_ITEMS,  /* the items of its list as such lines, the rest with the END (http_items.h) */
 };
 
 /* The allowed versions of HTTP. */

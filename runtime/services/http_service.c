@@ -230,7 +230,7 @@ static int take_request(struct tri_http_service *service, const uint8_t *envelop
     if (error != 0) {
         return error;
     }
-    if (request.delivery > TR_HTTP_LINES) {
+    if (request.delivery > TR_HTTP_ITEMS) {
         return TR_INVALID;
     }
     uint32_t timeout_ms = 0;

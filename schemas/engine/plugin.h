@@ -24,8 +24,12 @@
 #include "schemas/codec/field.h"
 #include "schemas/engine/phase.h"
 
-/* Raised by every change of what stands in this file. */
-#define TR_PLUGIN_ABI 1
+/*
+ * Raised by every change of what stands in this file and in webapi.h. Plugins of all versions from
+ * the oldest on are taken: what a later one has added is not looked for in theirs.
+ */
+#define TR_PLUGIN_ABI 2
+#define TR_PLUGIN_ABI_OLDEST 1
 
 /* What a task's environment says. */
 struct tr_environment {

@@ -190,8 +190,12 @@ struct tr_webapi_api {
     int (*write_json)(struct tr_webapi_batch *batch, struct tr_bytes value, struct tr_bytes *json);
     /* Says what is known of a job. One that the batch did not ask about is ignored. TR_LIMIT. */
     int (*report)(struct tr_webapi_batch *batch, const struct tr_webapi_report *report);
-    /* Of a stream: where it has to go on from after this line. */
+    /* Of a stream: where it has to go on from after this line, or after a list. */
     int (*resume)(struct tr_webapi_batch *batch, struct tr_text cursor);
+    /* Since ABI 2. Of a list: the place of its next page, at most TR_WEBAPI_CURSOR_BYTES_MAX. */
+    int (*next_page)(struct tr_webapi_batch *batch, struct tr_text page);
+    /* Of a watch: the back end does not know its cursor any more, so it begins anew with a list. */
+    int (*begin_anew)(struct tr_webapi_batch *batch);
 };
 
 /* What a response means, before `read` sees it. */
@@ -262,6 +266,35 @@ struct tr_webapi_stream {
 };
 
 /*
+ * The watched shape: what a stream of a job set is to other back ends is here one for the jobs of
+ * many, their scope, and it begins with a list.
+ *
+ *     write_list, item ..., rest     a page of the list, as often as there are pages
+ *     stream.write, stream.line ...  the watch from the list's version on
+ *     begin_anew, or stream.gone     the version is not known any more: the list again
+ *
+ * A job that was made before a list began, and is in none of its pages, has been deleted: it ends
+ * by `ResourceDeletedExternally`, which `outcome` may know better. While its watch goes on no job
+ * is asked about by `status`, and one of unknown outcome is concluded by what the watch has shown,
+ * whatever the idempotency level. A list or watch that breaks off is no fault of a job.
+ *
+ * The functions are handed the scope as `job_set`, and have no items.
+ */
+struct tr_webapi_watch {
+    /* A watch that says nothing for so long begins anew: a back end that works says something. */
+    uint32_t silence_ms;
+    /* The scope of a job set (batch->job_set): at most TR_WEBAPI_JOB_SET_BYTES_MAX. */
+    int (*scope)(struct tr_webapi_batch *batch, struct tr_text *scope);
+    /* Asks for a page; the first one where `page` is empty. It is delivered as TR_HTTP_ITEMS. */
+    int (*write_list)(struct tr_webapi_batch *batch, struct tr_text page,
+                      struct tr_webapi_request *request);
+    /* Reads an item, as soon as it is there. */
+    int (*item)(struct tr_webapi_batch *batch, struct tr_bytes item);
+    /* Reads the page without its items: api->next_page, or api->resume where it was the last. */
+    int (*rest)(struct tr_webapi_batch *batch, struct tr_bytes rest);
+};
+
+/*
  * What the task of an attempt keeps (law 6 of runtime/ARCHITECTURE.md): how the state of each
  * plugin of this shape begins. `stage` is enum tr_webapi_stage; `call` one of the plugin's own, of
  * prepare and outcome. While an outcome is read, `phase` and what is behind it say how the job has
@@ -307,6 +340,12 @@ struct tr_webapi_job {
     bool is_ready;        /* else it waits for a call of its own: prepare is called again */
 };
 
+/* A plugin's own, where the settings of an endpoint say nothing. */
+struct tr_webapi_rates {
+    uint32_t calls_per_second; /* 0: TR_WEBAPI_CALLS_PER_SECOND */
+    uint32_t calls_at_once;    /* 0: TR_WEBAPI_CALLS_AT_ONCE */
+};
+
 /* The Web API shape of a plugin: constant. */
 struct tr_webapi {
     uint8_t idempotency; /* enum tr_webapi_idempotency */
@@ -349,6 +388,22 @@ struct tr_webapi {
     struct tr_webapi_verb find;
     struct tr_webapi_verb failures;
     struct tr_webapi_stream stream;
+    /* Since ABI 2: read by tr_webapi_watch_of and tr_webapi_rates_of. */
+    const struct tr_webapi_watch *watch; /* NULL: a stream is a job set's */
+    struct tr_webapi_rates rates;
 };
+
+/* NULL: the plugin has none, or is older than the watched shape. */
+static inline const struct tr_webapi_watch *tr_webapi_watch_of(const struct tr_plugin *plugin)
+{
+    return plugin->abi >= 2 && plugin->webapi != NULL ? plugin->webapi->watch : NULL;
+}
+
+/* Zeros where it has none of its own. */
+static inline struct tr_webapi_rates tr_webapi_rates_of(const struct tr_plugin *plugin)
+{
+    return plugin->abi >= 2 && plugin->webapi != NULL ? plugin->webapi->rates
+                                                      : (struct tr_webapi_rates){0};
+}
 
 #endif

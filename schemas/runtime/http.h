@@ -3,7 +3,7 @@
  *
  *     actor                        service (TR_SERVICE_HTTP)
  *     http_request (tr_call)   ->
- *                              <-  of a stream (lines or chunks asked for) an http_part without
+ *                              <-  of a stream (any delivery but the whole) an http_part without
  *                                  bytes: the request leaves; and then one for each part
  *     http_more (tr_tell)      ->  for each part that has bytes, when it is dealt with
  *     http_cancel (tr_tell)    ->  (then the end comes at once)
@@ -26,6 +26,11 @@ enum tr_http_delivery {
     TR_HTTP_WHOLE = 0,
     TR_HTTP_CHUNKS = 1, /* as http_part, as it comes */
     TR_HTTP_LINES = 2,  /* as http_part, each one or several whole lines: tr_http_line_next */
+    /*
+     * Of a JSON object with a list `items`: each item is such a line, as soon as it is there, and
+     * what is left of the object is the body of the response.
+     */
+    TR_HTTP_ITEMS = 3,
 };
 
 /*

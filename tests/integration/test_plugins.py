@@ -138,6 +138,11 @@ class LoadingTest(PluginsTest):
             self.assertEqual(self.refusal(path), f"{self.store}/settings.yaml:2:16: the plugin "
                              "'mine': " + words.format(path=path, abi=abi))
 
+    def test_one_of_an_older_interface_works(self):
+        path = self.build(MINE.replace("TR_PLUGIN_ABI", "TR_PLUGIN_ABI_OLDEST"))
+        self.settings(f"plugins:\n  mine: {{path: {path}}}\n")
+        self.assertEqual(self.standing("mine")["task_types"], ["mine"])
+
     def test_two_may_not_have_the_same_name_or_state(self):
         path = self.build(MINE.replace('"mine"', '"echo"'), "echo")
         self.assertTrue(self.refusal(path, "echo").endswith(

@@ -76,6 +76,14 @@ static int read_line(struct tr_webapi_batch *batch, const char *line)
     return batch->api->report(batch, &report);
 }
 
+int refresh_back_read_line(struct tr_webapi_batch *batch, struct tr_bytes line)
+{
+    char *text = strndup((const char *)line.data, line.size);
+    int error = read_line(batch, text);
+    free(text);
+    return error;
+}
+
 static int read_items(struct tr_webapi_batch *batch, const struct tr_webapi_response *response)
 {
     char *text = strndup((const char *)response->body.data, response->body.size);
@@ -402,6 +410,15 @@ static void open_stream(struct tr_ref to, uint64_t ask, const char *group, struc
     (void)snprintf(stream->group, sizeof stream->group, "%s", group);
 }
 
+static void answer_list(struct tr_ref to, uint64_t ask, const char *scope, struct tr_bytes page)
+{
+    char *items = NULL;
+    char *rest = NULL;
+    uint32_t status = back_list(scope, page, &items, &rest);
+    answer_later(to, ask, status, "none", rest);
+    back.answers[back.answer_count - 1].items = items;
+}
+
 static const struct {
     enum back_fault fault;
     bool is_done;
@@ -448,6 +465,11 @@ static void take_request(const struct tr_envelope *envelope, const struct tr_htt
                           envelope->from_incarnation};
     char *url = strndup(request->url.data, request->url.size);
     const char *group = "";
+    if (strncmp(url, "http://back/list/", 17) == 0) {
+        answer_list(from, envelope->sequence, url + 17, request->body);
+        free(url);
+        return;
+    }
     uint8_t verb = verb_of(url + strlen("http://back/"), &group);
     enum back_fault fault = fault_of(verb, request->body);
     struct reply reply = {0};
@@ -536,6 +558,17 @@ static void speak(uint8_t kind, struct tr_ref to, uint64_t ask, const struct tr_
     stage_send(&back.stage, 0, &heading, schema, body);
 }
 
+static void give_items(struct back_answer *answer)
+{
+    if (answer->items != NULL) {
+        struct tr_http_part part = {.ask = answer->ask,
+                                    .bytes = {.data = (const uint8_t *)answer->items,
+                                              .size = strlen(answer->items)}};
+        speak(TR_KIND_TELL, answer->to, 0, &tr_http_part_schema, &part);
+        free(answer->items);
+    }
+}
+
 static bool give_answers(void)
 {
     uint32_t kept = 0;
@@ -553,6 +586,7 @@ static bool give_answers(void)
                      .size = answer->body == NULL ? 0 : strlen(answer->body)},
         };
         has_any = true;
+        give_items(answer);
         speak(TR_KIND_REPLY, answer->to, answer->ask, &tr_http_response_schema, &response);
         free(answer->body);
     }
@@ -579,7 +613,7 @@ static bool give_events(struct back_stream *stream)
             break;
         }
         stream->position++;
-        if (strcmp(job->group, stream->group) != 0) {
+        if (!back_is_of(job, stream->group)) {
             continue;
         }
         int size = snprintf(line, sizeof line, "%u %s %s %u %u\n", stream->position, job->identity,
@@ -587,6 +621,10 @@ static bool give_events(struct back_stream *stream)
         if (back.mumbles > 0) {
             back.mumbles--;
             size = snprintf(line, sizeof line, "well\n");
+        }
+        if (back.says_anew) {
+            back.says_anew = false;
+            size = snprintf(line, sizeof line, "anew\n");
         }
         struct tr_http_part part = {.ask = stream->ask,
                                     .bytes = {.data = (uint8_t *)line, .size = (size_t)size}};

@@ -162,6 +162,7 @@ static void close_stage(void)
     }
     for (uint32_t i = 0; i < back.answer_count; i++) {
         free(back.answers[i].body);
+        free(back.answers[i].items);
     }
     back.answer_count = 0;
     back.stream_count = 0;

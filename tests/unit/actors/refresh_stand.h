@@ -67,6 +67,7 @@ struct back_job {
     uint8_t phase;
     uint64_t made_ms;
     bool was_cancelled;
+    bool is_removed; /* lists do not show it any more */
 };
 
 struct back_event {
@@ -81,6 +82,7 @@ struct back_answer {
     uint32_t status; /* 0: `fault` */
     const char *fault;
     char *body;
+    char *items; /* of a list: a part before the answer */
 };
 
 struct back_stream {
@@ -147,6 +149,11 @@ struct refresh_stand {
     uint32_t mumbles;        /* so many of the next lines of streams cannot be read */
     char authorization[128]; /* of the last call: what its secret is to be */
     uint32_t empty_calls;
+    uint32_t page_items;     /* of a list */
+    uint32_t lists;
+    uint32_t pages;
+    uint32_t forgets_pages; /* so many of the next pages that go on are not known any more */
+    bool says_anew;         /* the next line of a stream says that its cursor is not known */
     uint32_t told;     /* events, by all streams */
     uint32_t repeated; /* identities twice in one request */
 };
@@ -163,6 +170,9 @@ void refresh_stand_begin_with(uint8_t idempotency, enum back_fault fault);
 
 /* Streams that tell as things happen, and cannot be read up to now. */
 void refresh_stand_give_stream(void);
+
+/* One watch for all groups of a scope (refresh_watched.c). */
+void refresh_stand_give_watch(void);
 
 void refresh_stand_end(void);
 void refresh_stand_crash(void);
@@ -187,6 +197,13 @@ void refresh_stand_pass(uint64_t milliseconds);
 
 /* The plugin's shape before a test changes it. */
 extern const struct tr_webapi refresh_back_webapi;
+
+/* "IDENTITY HANDLE PHASE ORDER" as the plugin reads it. */
+int refresh_back_read_line(struct tr_webapi_batch *batch, struct tr_bytes line);
+
+/* Whether a job is of a group, or of a scope; and the page of a list: its status. */
+bool back_is_of(const struct back_job *job, const char *scope);
+uint32_t back_list(const char *scope, struct tr_bytes page, char **items, char **rest);
 
 /* The back end takes what has come. */
 bool refresh_back_take(void);

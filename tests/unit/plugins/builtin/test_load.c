@@ -51,6 +51,25 @@ static int write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
     return 0;
 }
 
+static int find_scope(struct tr_webapi_batch *batch, struct tr_text *scope)
+{
+    *scope = batch->job_set;
+    return 0;
+}
+
+static int write_list(struct tr_webapi_batch *batch, struct tr_text page,
+                      struct tr_webapi_request *request)
+{
+    return write_stream(batch, page, request);
+}
+
+static int read_bytes(struct tr_webapi_batch *batch, struct tr_bytes bytes)
+{
+    (void)batch;
+    (void)bytes;
+    return 0;
+}
+
 static const char *const no_types[] = {NULL};
 static struct tr_webapi shape;
 static struct tr_plugin plugin;
@@ -107,6 +126,29 @@ static void test_each_verb_is_needed(void **state)
                     "it");
 }
 
+/* A watch is all of its functions; what an older plugin has behind its table is not looked at. */
+static void test_a_watch_is_whole(void **state)
+{
+    (void)state;
+    struct tr_webapi_watch watch = {
+        .scope = find_scope, .write_list = write_list, .item = read_bytes, .rest = read_bytes};
+    shape.watch = &watch;
+    shape.stream = (struct tr_webapi_stream){.write = write_stream, .line = read_bytes};
+    require_problem("");
+    shape.idempotency = TR_WEBAPI_IDEMPOTENCY_RECONCILABLE; /* it need not be asked */
+    require_problem("");
+    shape.stream.write = NULL;
+    require_problem("the table has no `webapi->stream.write`\na plugin of the Web API shape needs "
+                    "it");
+    shape.stream.write = write_stream;
+    watch.rest = NULL;
+    require_problem("the table has no `webapi->watch->rest`\na plugin of the Web API shape needs "
+                    "it");
+    shape.idempotency = TR_WEBAPI_IDEMPOTENCY_EXACT;
+    plugin.abi = 1;
+    require_problem("");
+}
+
 /* Where unknown outcomes are reconciled by asking there has to be something to ask. */
 static void test_a_level_that_asks_needs_find(void **state)
 {
@@ -145,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_a_whole_one_is_good, set_up),
         cmocka_unit_test_setup(test_each_verb_is_needed, set_up),
+        cmocka_unit_test_setup(test_a_watch_is_whole, set_up),
         cmocka_unit_test_setup(test_a_level_that_asks_needs_find, set_up),
         cmocka_unit_test_setup(test_the_frameworks_functions_are_needed, set_up),
         cmocka_unit_test_setup(test_the_state_begins_with_the_frameworks_fields, set_up),

@@ -11,7 +11,7 @@
 #include "schemas/runtime/http.h"
 #include "tests/support/test.h"
 
-/* What was delivered, as text: "L:line|", "C:chunk|", "E:status:fault:body|". */
+/* What was delivered, as text: "L:line or item|", "C:chunk|", "E:status:fault:body|". */
 static char delivered[4096];
 static size_t parts;
 static bool has_lines;
@@ -59,7 +59,7 @@ static bool run(enum tri_http_delivery delivery, size_t max, const char *status,
     bool is_taken = true;
     delivered[0] = '\0';
     parts = 0;
-    has_lines = delivery == TRI_HTTP_LINES;
+    has_lines = delivery == TRI_HTTP_LINES || delivery == TRI_HTTP_ITEMS;
     assert_true(tri_http_response_take_header(&response, status, strlen(status)));
     assert_true(tri_http_response_take_header(&response, header, sizeof header - 1));
     assert_true(tri_http_response_take_header(&response, "\r\n", 2));
@@ -94,6 +94,55 @@ static void lines_that_come_together_are_one_part(void **state)
         assert_int_equal(parts, expected[i][1]);
         assert_string_equal(delivered, "L:one|L:two|L:three|L:fo|E:200:none:|");
     }
+}
+
+/* The items of a list, wherever its bytes are parted; and what is left of it. */
+static void items_are_the_same_in_all_pieces(void **state)
+{
+    (void)state;
+    static const char body[] =
+        "{ \"kind\":\"a \\\"items\\\":[\", \"x\":{\"items\":[{}]},\n"
+        " \"items\" : [ {\"a\": [1, {\"b c\":\"}\\\\\"}]},\r\n {},{\"items\":[{}]}],"
+        "\"metadata\":{\"continue\":\"\"}}\n";
+    static const char *const expected =
+        "L:{\"a\":[1,{\"b c\":\"}\\\\\"}]}|L:{}|L:{\"items\":[{}]}|"
+        "E:200:none:{\"kind\":\"a \\\"items\\\":[\",\"x\":{\"items\":[{}]},\"items\":[],"
+        "\"metadata\":{\"continue\":\"\"}}|";
+    for (size_t piece = 1; piece <= sizeof body; piece++) {
+        assert_true(run(TRI_HTTP_ITEMS, 0, "HTTP/1.1 200 OK\r\n", body, piece));
+        assert_string_equal(delivered, expected);
+    }
+}
+
+/* What is no list of objects is refused, as is one that is cut off, or has too large an item. */
+static void other_documents_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "",
+        "[]",
+        "x",
+        "{\"items\":[1]}",
+        "{\"items\":[[]]}",
+        "{\"a\":1",
+        "{\"items\":[{",
+        "{\"a\":1}{",
+        "{\"a\":\"\n\"}",
+        "}",
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(bodies); i++) {
+        (void)run(TRI_HTTP_ITEMS, 0, "HTTP/1.1 200 OK\r\n", bodies[i], 3);
+        assert_string_equal(delivered, "E:200:protocol:|");
+    }
+    for (size_t piece = 1; piece <= 30; piece++) {
+        assert_true(
+            run(TRI_HTTP_ITEMS, 12, "HTTP/1.1 200 OK\r\n", "{\"items\":[{\"a\":12345}]}", piece));
+        assert_false(run(TRI_HTTP_ITEMS, 12, "HTTP/1.1 200 OK\r\n",
+                         "{\"items\":[{},{\"a\":1234567}]}", piece));
+        assert_string_equal(delivered, "L:{}|E:200:too large:|");
+    }
+    assert_true(run(TRI_HTTP_ITEMS, 0, "HTTP/1.1 410 Gone\r\n", "{\"items\":[{}]}", 1));
+    assert_string_equal(delivered, "E:410:none:{\"items\":[{}]}|");
 }
 
 static void unconsumed_bytes_are_counted(void **state)
@@ -163,6 +212,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_the_same_in_all_pieces),
         cmocka_unit_test(lines_that_come_together_are_one_part),
+        cmocka_unit_test(items_are_the_same_in_all_pieces),
+        cmocka_unit_test(other_documents_are_refused),
         cmocka_unit_test(unconsumed_bytes_are_counted),
         cmocka_unit_test(bodies_are_whole),
         cmocka_unit_test(limits_hold_to_the_byte),

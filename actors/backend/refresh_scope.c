@@ -1,0 +1,291 @@
+/*
+ * Scopes: in the watched shape (schemas/engine/webapi.h) the jobs of many groups are shown by one
+ * stream, which begins with a list. A scope is a row like a group's, of a kind of its own, with the
+ * stream's cursor and its place in the rings; the groups in it count as its jobs.
+ *
+ *     no cursor   a list, page after page; then the watch from the list's version on
+ *     a cursor    the watch, from there on
+ *
+ * Each list has a number, and each job the number of the last list that has shown it. A job that is
+ * not in a list that has ended, and was made before that began, is not there any more: a list shows
+ * all there is since it began, and what was deleted is never made again under its name. The walk
+ * over the rows that finds such jobs may come late, or twice, for that stays true.
+ */
+#include "actors/backend/refresh.h"
+
+/* A watch that was open for so long and ends in order is asked for again at once. */
+#define PROMPT_MS 10000
+
+static bool is_scope(const struct tri_group_row *group)
+{
+    return group->head.key.kind == TRI_REFRESH_SCOPE;
+}
+
+/* -------------------------------------------------------------------- rows */
+
+/* What the plugin says; its errors, and too long a name, leave a group without a scope. */
+static int name_of(struct tri_refresh *refresh, uint32_t group, struct tri_refresh_batch *batch,
+                   struct tr_text *name)
+{
+    int error = tri_refresh_batch_init(batch, refresh, TR_WEBAPI_VERB_STREAM, group);
+    if (error != 0) {
+        return error;
+    }
+    tr_engine_call_begins(refresh->context, refresh->plugin, "watch.scope");
+    int result = refresh->watched->scope(&batch->side, name);
+    tr_engine_call_ends(refresh->context);
+    if (result == TR_MEMORY) {
+        return result;
+    }
+    bool is_good = result == 0 && name->size > 0 && name->size <= TR_WEBAPI_JOB_SET_BYTES_MAX;
+    refresh->state->failed += is_good ? 0 : 1;
+    name->size = is_good ? name->size : 0;
+    return 0;
+}
+
+static int find_or_add(struct tri_refresh *refresh, struct tr_text name, uint32_t *number)
+{
+    struct tr_bytes bytes = {.data = (const uint8_t *)name.data, .size = name.size};
+    struct tr_rows_key key = tr_rows_key_bytes(TRI_REFRESH_SCOPE, bytes);
+    void *row;
+    int error = tr_rows_find(&refresh->rows, &key, number);
+    if (error != TR_NOT_FOUND) {
+        return error;
+    }
+    error = tr_rows_add(&refresh->rows, &key, number, &row);
+    return error != 0
+               ? error
+               : tri_refresh_blob_set(refresh, &((struct tri_group_row *)row)->name, bytes);
+}
+
+/* From now on the group is in its scope, which stays for as long as it has groups. */
+static int enter(struct tri_refresh *refresh, uint32_t number, struct tr_text name)
+{
+    struct tri_group_row *group;
+    struct tri_group_row *scope;
+    uint32_t scope_number;
+    int error = find_or_add(refresh, name, &scope_number);
+    if (error == 0) {
+        error = tri_refresh_group_edit(refresh, number, &group);
+    }
+    if (error == 0) {
+        error = tri_refresh_group_edit(refresh, scope_number, &scope);
+    }
+    if (error != 0) {
+        return error;
+    }
+    group->scope = scope_number;
+    scope->rows++;
+    scope->jobs++;
+    return tri_refresh_group_leave(refresh, scope_number, TRI_GROUPS_RESTING);
+}
+
+int tri_refresh_scope_of(struct tri_refresh *refresh, uint32_t group, uint32_t *number)
+{
+    struct tri_refresh_batch batch;
+    struct tr_text name = {0};
+    const void *row;
+    int error = tr_rows_get(&refresh->rows, group, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_group_row *known = row;
+    *number = known->scope;
+    if (refresh->watched == NULL || is_scope(known)) {
+        *number = group;
+        return 0;
+    }
+    if (known->scope != 0 || refresh->place == NULL) {
+        return 0;
+    }
+    error = name_of(refresh, group, &batch, &name);
+    if (error == 0 && name.size > 0) {
+        error = enter(refresh, group, name);
+    }
+    tri_refresh_batch_fini(&batch);
+    if (error == 0) {
+        error = tr_rows_get(&refresh->rows, group, &row);
+    }
+    if (error == 0) {
+        *number = ((const struct tri_group_row *)row)->scope;
+    }
+    return error;
+}
+
+int tri_refresh_scope_leave(struct tri_refresh *refresh, struct tri_group_row *group)
+{
+    struct tri_group_row *scope;
+    uint32_t number = group->scope;
+    if (number == 0 || is_scope(group)) {
+        return 0;
+    }
+    int error = tri_refresh_group_edit(refresh, number, &scope);
+    if (error != 0) {
+        return error;
+    }
+    group->scope = 0;
+    scope->rows--;
+    scope->jobs--;
+    return tri_refresh_group_try_remove(refresh, number);
+}
+
+/* ------------------------------------------------------------------- lists */
+
+bool tri_refresh_scope_begins(const struct tri_refresh *refresh, struct tri_group_row *scope)
+{
+    if (refresh->watched == NULL || !is_scope(scope) || scope->cursor != 0) {
+        return false;
+    }
+    if (!scope->is_listing) {
+        scope->is_listing = true;
+        scope->list_ms = refresh->now_ms;
+        scope->lists = scope->lists == UINT8_MAX ? 1 : (uint8_t)(scope->lists + 1);
+    }
+    return true;
+}
+
+int tri_refresh_scope_begin_anew(struct tri_refresh *refresh, struct tri_group_row *scope)
+{
+    scope->is_listing = false;
+    int error = tri_refresh_blob_set(refresh, &scope->page, (struct tr_bytes){0});
+    return error != 0 ? error
+                      : tri_refresh_blob_set(refresh, &scope->cursor, (struct tr_bytes){0});
+}
+
+/* The plugin reads what the page says beside its items. */
+static int read_rest(struct tri_refresh *refresh, uint32_t number, struct tri_group_row *scope,
+                     struct tr_bytes rest)
+{
+    struct tri_refresh_batch batch;
+    int error = tri_refresh_batch_init(&batch, refresh, TR_WEBAPI_VERB_STREAM, number);
+    batch.stream = scope;
+    if (error == 0) {
+        tr_engine_call_begins(refresh->context, refresh->plugin, "watch.rest");
+        int result = refresh->watched->rest(&batch.side, rest);
+        tr_engine_call_ends(refresh->context);
+        error = batch.error != 0 ? batch.error : result == TR_MEMORY ? result : 0;
+        refresh->state->failed += result != 0 ? 1 : 0;
+    }
+    tri_refresh_batch_fini(&batch);
+    return error;
+}
+
+/* A page has come to its end: the next one, or the watch; what says neither begins anew. */
+static int end_page(struct tri_refresh *refresh, uint32_t number, struct tri_group_row *scope,
+                    struct tr_bytes rest, bool *is_prompt)
+{
+    int error = tri_refresh_blob_set(refresh, &scope->page, (struct tr_bytes){0});
+    if (error == 0) {
+        error = read_rest(refresh, number, scope, rest);
+    }
+    if (error != 0) {
+        return error;
+    }
+    *is_prompt = scope->cursor != 0 || scope->page != 0;
+    scope->is_listing = scope->cursor == 0 && scope->page != 0;
+    if (scope->cursor != 0) {
+        refresh->state->sweep = 1; /* who is missing */
+    }
+    return 0;
+}
+
+int tri_refresh_scope_on_end(struct tri_refresh *refresh, uint32_t number,
+                             struct tri_group_row *scope, const struct tri_call_result *result,
+                             bool is_refused, bool *is_prompt)
+{
+    bool is_read = result->response_class == TR_WEBAPI_RESPONSE_READ;
+    *is_prompt = false;
+    if (is_refused) {
+        /* An unknown cursor is no fault; but what is unknown as soon as it was listed has to wait. */
+        *is_prompt = result->status == refresh->webapi->stream.gone &&
+                     scope->list_ms + PROMPT_MS <= refresh->now_ms;
+        return tri_refresh_scope_begin_anew(refresh, scope);
+    }
+    if (is_read && scope->is_listing) {
+        return end_page(refresh, number, scope, result->response.body, is_prompt);
+    }
+    *is_prompt = is_read && scope->stream_ms + PROMPT_MS <= refresh->now_ms;
+    return 0;
+}
+
+/* --------------------------------------------------------- who is missing */
+
+/*
+ * How a job ends that is missing in a list; false: it does not. One of unknown outcome ends where
+ * what it did may have been over before the list: it was called for in another life of the engine,
+ * or comes from a task that does not know. What it has left says whether that was so.
+ */
+static bool end_of_missing(const struct tri_job_row *job, struct tr_refresh_news *end)
+{
+    bool is_old = (job->marks & (TRI_JOB_UNHEARD | TRI_JOB_EARLIER)) != 0;
+    bool is_made =
+        job->stage == TR_WEBAPI_STAGE_SUBMITTED && (job->marks & TRI_JOB_EXPLAINS) == 0;
+    bool is_ending =
+        job->stage == TR_WEBAPI_STAGE_CANCELLING || (job->marks & TRI_JOB_ENDING) != 0;
+    if (!is_made && job->stage != TR_WEBAPI_STAGE_CANCELLING &&
+        (job->stage != TR_WEBAPI_STAGE_UNKNOWN || !is_old)) {
+        return false;
+    }
+    *end = is_ending ? (struct tr_refresh_news){.phase = TR_TASK_PHASE_ABORTED}
+                     : tri_refresh_job_failure(
+                           TR_TASK_PHASE_RETRYABLE_FAILURE, "ResourceDeletedExternally",
+                           tr_text_of("the back end does not have it any more: somebody else has "
+                                      "deleted it"));
+    return true;
+}
+
+int tri_refresh_scope_check(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    struct tr_refresh_news end;
+    const void *row;
+    bool is_called;
+    int error = tr_rows_get(&refresh->rows, job->group, &row);
+    uint32_t scope_number = error == 0 ? ((const struct tri_group_row *)row)->scope : 0;
+    if (error != 0 || scope_number == 0) {
+        return error;
+    }
+    error = tr_rows_get(&refresh->rows, scope_number, &row);
+    if (error == 0) {
+        error = tri_refresh_job_is_called(refresh, job, &is_called);
+    }
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_group_row *scope = row;
+    bool is_missing = scope->list_ms != 0 && !scope->is_listing && job->listed != scope->lists &&
+                      job->since_ms < scope->list_ms;
+    if (!is_missing || is_called || !end_of_missing(job, &end)) {
+        return 0;
+    }
+    error = tri_refresh_list_remove(refresh, job);
+    if (error == 0) {
+        error = tri_refresh_job_end(refresh, number, job, &end);
+    }
+    return error != 0 ? error : tri_refresh_job_settle(refresh, number, job);
+}
+
+/* ---------------------------------------------------------- unknown outcomes */
+
+int tri_refresh_scope_seen(struct tri_refresh *refresh, const struct tri_job_row *job,
+                           uint64_t *asked_ms)
+{
+    struct tri_group_row *scope;
+    uint32_t number;
+    *asked_ms = 0;
+    int error = tri_refresh_scope_of(refresh, job->group, &number);
+    if (error != 0 || number == 0) {
+        return error;
+    }
+    error = tri_refresh_group_edit(refresh, number, &scope);
+    if (error != 0 || scope->stream == 0 || scope->is_listing || refresh->is_late) {
+        return error;
+    }
+    bool is_unheard = (job->marks & TRI_JOB_UNHEARD) != 0 && scope->list_ms <= job->since_ms;
+    if (is_unheard) { /* what the watch has shown before it was known here, only a list can say */
+        error = tri_refresh_scope_begin_anew(refresh, scope);
+        return error != 0 ? error : tri_refresh_stream_open_anew(refresh, number);
+    }
+    uint64_t long_ms = scope->stream_ms + tri_refresh_rate_lag_ms(refresh);
+    *asked_ms = scope->has_left && long_ms <= refresh->now_ms ? refresh->now_ms : 0;
+    return 0;
+}
