@@ -218,7 +218,7 @@ struct tri_refresh_batch {
     struct tri_refresh *refresh;
     struct tri_group_row *stream; /* of lines: whose they are */
     uint8_t verb;                 /* enum tr_webapi_verb_number */
-    bool is_backlog; /* its jobs are looked for by what their group's stream has shown so far */
+    bool is_backlog;  /* its jobs are looked for by what their group's stream has shown so far */
     bool begins_anew; /* the plugin has said so */
     struct tr_arena arena;
     int error; /* of ours, while a plugin's function ran */

@@ -77,9 +77,9 @@ int tri_refresh_idle_recovered(struct tri_refresh *refresh)
 
 static int open_anew(struct tri_refresh *refresh, uint32_t number, struct tri_group_row *group)
 {
-    bool was_silent = refresh->watched != NULL &&
-                      later(group->stream_ms, group->heard_ms) + idle_max_ms(refresh, group) <=
-                          refresh->now_ms;
+    bool was_silent =
+        refresh->watched != NULL &&
+        later(group->stream_ms, group->heard_ms) + idle_max_ms(refresh, group) <= refresh->now_ms;
     if (was_silent) {
         int error = tri_refresh_scope_begin_anew(refresh, group);
         if (error != 0) {

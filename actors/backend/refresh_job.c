@@ -139,8 +139,8 @@ static int poll(struct tri_refresh *refresh, uint32_t number, struct tri_job_row
 {
     bool serves;
     int error = tri_refresh_stream_serves(refresh, job->group, &serves);
-    bool is_asked = refresh->watched != NULL ? is_unheard(refresh, job)
-                                             : (job->marks & TRI_JOB_STREAMED) != 0;
+    bool is_asked =
+        refresh->watched != NULL ? is_unheard(refresh, job) : (job->marks & TRI_JOB_STREAMED) != 0;
     if (error == 0 && serves && !is_asked) {
         return tri_refresh_job_wait_poll(refresh, number, job);
     }
@@ -206,7 +206,8 @@ int tri_refresh_job_asked(struct tri_refresh *refresh, uint32_t number, struct t
     if (job->stage != TR_WEBAPI_STAGE_SUBMITTED) {
         return tri_refresh_job_settle(refresh, number, job);
     }
-    job->marks &= was_answered && is_unheard(refresh, job) ? (uint16_t)~TRI_JOB_UNHEARD : UINT16_MAX;
+    job->marks &=
+        was_answered && is_unheard(refresh, job) ? (uint16_t)~TRI_JOB_UNHEARD : UINT16_MAX;
     note_look(refresh, job, was_answered);
     uint64_t since_ms = tri_refresh_job_since_ms(refresh, job);
     bool is_lost = (job->marks & TRI_JOB_UNSEEN) != 0 &&

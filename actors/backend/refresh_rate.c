@@ -121,8 +121,7 @@ bool tri_refresh_rate_allows(const struct tri_refresh *refresh, uint64_t *when_m
         return false;
     }
     uint64_t at_ms = later(state->retry_after_ms, 0);
-    if (state->circuit == TR_CIRCUIT_TRIAL ||
-        state->calls >= calls_at_once(refresh)) {
+    if (state->circuit == TR_CIRCUIT_TRIAL || state->calls >= calls_at_once(refresh)) {
         return false;
     }
     if (state->circuit == TR_CIRCUIT_OPEN) {

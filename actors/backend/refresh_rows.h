@@ -186,12 +186,12 @@ struct tri_refresh {
     const struct tr_engine_endpoint *place; /* NULL: the settings do not have it any more */
     const struct tr_webapi *webapi;
     const struct tr_webapi_watch *watched; /* NULL: it is not of the watched shape */
-    const struct tr_plugin *plugin; /* NULL: this engine does not have it */
-    bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
-    bool has_recorded;              /* the record for people was written in this handling */
-    bool is_late;                   /* what was due is done late: more may wait to be heard */
-    uint8_t list;                   /* the number of the list whose items are read; 0: none */
-    uint32_t unended;               /* the group whose refusal was counted in this handling */
+    const struct tr_plugin *plugin;        /* NULL: this engine does not have it */
+    bool is_aside;     /* the plugin is in quarantine: nothing of it is called */
+    bool has_recorded; /* the record for people was written in this handling */
+    bool is_late;      /* what was due is done late: more may wait to be heard */
+    uint8_t list;      /* the number of the list whose items are read; 0: none */
+    uint32_t unended;  /* the group whose refusal was counted in this handling */
     uint64_t now_ms;
 };
 

@@ -53,9 +53,8 @@ static int find_or_add(struct tri_refresh *refresh, struct tr_text name, uint32_
         return error;
     }
     error = tr_rows_add(&refresh->rows, &key, number, &row);
-    return error != 0
-               ? error
-               : tri_refresh_blob_set(refresh, &((struct tri_group_row *)row)->name, bytes);
+    return error != 0 ? error
+                      : tri_refresh_blob_set(refresh, &((struct tri_group_row *)row)->name, bytes);
 }
 
 /* From now on the group is in its scope, which stays for as long as it has groups. */
@@ -148,8 +147,7 @@ int tri_refresh_scope_begin_anew(struct tri_refresh *refresh, struct tri_group_r
 {
     scope->is_listing = false;
     int error = tri_refresh_blob_set(refresh, &scope->page, (struct tr_bytes){0});
-    return error != 0 ? error
-                      : tri_refresh_blob_set(refresh, &scope->cursor, (struct tr_bytes){0});
+    return error != 0 ? error : tri_refresh_blob_set(refresh, &scope->cursor, (struct tr_bytes){0});
 }
 
 /* The plugin reads what the page says beside its items. */
@@ -196,7 +194,7 @@ int tri_refresh_scope_on_end(struct tri_refresh *refresh, uint32_t number,
     bool is_read = result->response_class == TR_WEBAPI_RESPONSE_READ;
     *is_prompt = false;
     if (is_refused) {
-        /* An unknown cursor is no fault; but what is unknown as soon as it was listed has to wait. */
+        /* An unknown cursor is no fault; one that is unknown as soon as it was listed waits. */
         *is_prompt = result->status == refresh->webapi->stream.gone &&
                      scope->list_ms + PROMPT_MS <= refresh->now_ms;
         return tri_refresh_scope_begin_anew(refresh, scope);
@@ -218,10 +216,8 @@ int tri_refresh_scope_on_end(struct tri_refresh *refresh, uint32_t number,
 static bool end_of_missing(const struct tri_job_row *job, struct tr_refresh_news *end)
 {
     bool is_old = (job->marks & (TRI_JOB_UNHEARD | TRI_JOB_EARLIER)) != 0;
-    bool is_made =
-        job->stage == TR_WEBAPI_STAGE_SUBMITTED && (job->marks & TRI_JOB_EXPLAINS) == 0;
-    bool is_ending =
-        job->stage == TR_WEBAPI_STAGE_CANCELLING || (job->marks & TRI_JOB_ENDING) != 0;
+    bool is_made = job->stage == TR_WEBAPI_STAGE_SUBMITTED && (job->marks & TRI_JOB_EXPLAINS) == 0;
+    bool is_ending = job->stage == TR_WEBAPI_STAGE_CANCELLING || (job->marks & TRI_JOB_ENDING) != 0;
     if (!is_made && job->stage != TR_WEBAPI_STAGE_CANCELLING &&
         (job->stage != TR_WEBAPI_STAGE_UNKNOWN || !is_old)) {
         return false;

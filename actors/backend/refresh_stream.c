@@ -96,8 +96,8 @@ static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
     struct tr_webapi_request request = {0};
     struct tr_bytes place = {0};
     bool is_page = tri_refresh_scope_begins(refresh, group);
-    int error = tri_refresh_blob_get(refresh, is_page ? group->page : group->cursor, &batch->arena,
-                                     &place);
+    int error =
+        tri_refresh_blob_get(refresh, is_page ? group->page : group->cursor, &batch->arena, &place);
     if (error != 0) {
         return error;
     }
@@ -491,8 +491,8 @@ int tri_refresh_stream_on_end(struct tri_refresh *refresh, uint32_t number,
     bool is_refused = is_place_refused(refresh, result);
     bool is_prompt = false;
     if (refresh->watched != NULL) {
-        error = tri_refresh_scope_on_end(refresh, group_number, group, result, is_refused,
-                                         &is_prompt);
+        error =
+            tri_refresh_scope_on_end(refresh, group_number, group, result, is_refused, &is_prompt);
     } else if (is_refused) {
         error = begin_anew(refresh, group);
     }

@@ -561,9 +561,9 @@ static void speak(uint8_t kind, struct tr_ref to, uint64_t ask, const struct tr_
 static void give_items(struct back_answer *answer)
 {
     if (answer->items != NULL) {
-        struct tr_http_part part = {.ask = answer->ask,
-                                    .bytes = {.data = (const uint8_t *)answer->items,
-                                              .size = strlen(answer->items)}};
+        struct tr_http_part part = {
+            .ask = answer->ask,
+            .bytes = {.data = (const uint8_t *)answer->items, .size = strlen(answer->items)}};
         speak(TR_KIND_TELL, answer->to, 0, &tr_http_part_schema, &part);
         free(answer->items);
     }

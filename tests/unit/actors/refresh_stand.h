@@ -149,13 +149,13 @@ struct refresh_stand {
     uint32_t mumbles;        /* so many of the next lines of streams cannot be read */
     char authorization[128]; /* of the last call: what its secret is to be */
     uint32_t empty_calls;
-    uint32_t page_items;     /* of a list */
+    uint32_t page_items; /* of a list */
     uint32_t lists;
     uint32_t pages;
     uint32_t forgets_pages; /* so many of the next pages that go on are not known any more */
     bool says_anew;         /* the next line of a stream says that its cursor is not known */
-    uint32_t told;     /* events, by all streams */
-    uint32_t repeated; /* identities twice in one request */
+    uint32_t told;          /* events, by all streams */
+    uint32_t repeated;      /* identities twice in one request */
 };
 
 extern struct refresh_stand back;

@@ -95,13 +95,14 @@ uint32_t back_list(const char *scope, struct tr_bytes page, char **items, char *
     }
     size_t used = 0;
     uint32_t shown = 0;
-    *items = calloc(back.page_items + 1, 200);
+    size_t size = 200 * (size_t)(back.page_items + 1);
+    *items = calloc(1, size);
     *rest = calloc(1, 64);
     for (; index < back.job_count && shown < back.page_items; index++) {
         const struct back_job *job = &back.jobs[index];
         if (!job->is_removed && back_is_of(job, scope)) {
-            used += (size_t)sprintf(*items + used, "%s %s %u %u\n", job->identity, job->handle,
-                                    job->phase, version);
+            used += (size_t)snprintf(*items + used, size - used, "%s %s %u %u\n", job->identity,
+                                     job->handle, job->phase, version);
             shown++;
         }
     }

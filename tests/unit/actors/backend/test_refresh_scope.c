@@ -176,7 +176,7 @@ static void test_a_crash_forgets_nobody_who_is_missing(void **state)
     }
 }
 
-/* `continue` is not known any more in the midst of a list: it begins anew, and nobody is missing. */
+/* A page is not known any more in the midst of a list: that begins anew, and nobody is missing. */
 static void test_a_list_that_breaks_off_begins_anew(void **state)
 {
     (void)state;
@@ -314,10 +314,8 @@ static void test_who_does_not_know_is_looked_for_in_a_list(void **state)
     make("a.1", 1);
     let_things_settle();
     for (uint32_t i = 0; i < 100; i++) {
-        const struct tr_holder_do act = {.act = HOLDER_MAKE,
-                                         .group = tr_text_of("a.1"),
-                                         .bytes = 100,
-                                         .is_doubtful = true};
+        const struct tr_holder_do act = {
+            .act = HOLDER_MAKE, .group = tr_text_of("a.1"), .bytes = 100, .is_doubtful = true};
         (void)refresh_stand_make_as(&act);
     }
     refresh_stand_pass(30000);
@@ -337,9 +335,8 @@ static void test_a_job_that_moves_here_is_asked_about_once(void **state)
     back_phase(1, TR_TASK_PHASE_SUCCESS);
     refresh_stand_leave(1);
     let_things_settle();
-    const struct tr_holder_do act = {.act = HOLDER_MAKE,
-                                     .group = tr_text_of("a.1"),
-                                     .handle = tr_text_of(back.jobs[1].handle)};
+    const struct tr_holder_do act = {
+        .act = HOLDER_MAKE, .group = tr_text_of("a.1"), .handle = tr_text_of(back.jobs[1].handle)};
     uint32_t holder = refresh_stand_make_as(&act);
     refresh_stand_pass(15000);
     assert_int_equal(refresh_stand_holder(holder)->phase, TR_TASK_PHASE_SUCCESS);
@@ -347,7 +344,7 @@ static void test_a_job_that_moves_here_is_asked_about_once(void **state)
     refresh_stand_end();
 }
 
-/* A plugin that was built before there was a watched shape has what lies behind its table ignored. */
+/* What lies behind the table of a plugin older than the watched shape is not looked at. */
 static void test_an_older_plugin_has_no_watch(void **state)
 {
     (void)state;
