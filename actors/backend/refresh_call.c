@@ -139,9 +139,9 @@ static int write_parts(const struct tr_webapi_endpoint *endpoint,
 
 /*
  * A page of a list comes item by item. A stream has no time limit and comes line by line. The http
- * service ends any other call in time, and counts that time from when the call leaves. There is no deadline here: it would also run
- * while the store cannot commit, and a call that has not left yet would be taken for one without
- * an answer.
+ * service ends any other call in time, and counts that time from when the call leaves. There is no
+ * deadline here: it would also run while the store cannot commit, and a call that has not left yet
+ * would be taken for one without an answer.
  */
 static int send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
                 enum tri_call_kind kind, const struct parts *parts, uint64_t *ask)
