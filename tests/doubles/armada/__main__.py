@@ -21,12 +21,13 @@ try:
 except ImportError:
     sys.exit("The Armada double needs aiohttp: apt install python3-aiohttp, and /usr/bin/python3")
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "shared"))
+
 from binoculars import Binoculars
 from cluster import Cluster
 from control import Control
 from parts import Parts
 from server import Server
-
 
 
 def options():

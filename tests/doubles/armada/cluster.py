@@ -13,6 +13,7 @@ import itertools
 import json
 import random
 
+from environment import environment_of
 from jobs import Run
 from streams import Stream
 from wire import (CANCELLED, FAILED, LEASED, PENDING, PREEMPTED, QUEUED, REJECTED, RUNNING,
@@ -122,6 +123,7 @@ class Cluster:
         self.faults = parts.faults
         self.counters = parts.counters
         self.executor = parts.executor
+        self.secrets = parts.secrets
         self.jobs = {}
         self.runs = {}
         self.of_uri = collections.defaultdict(list)
@@ -243,7 +245,9 @@ class Cluster:
         if self.is_ended_by_rule(job, "started"):
             return
         if self.executor is not None:
-            self.executor.start(job, self.finish)
+            container = job.pod["containers"][0]
+            self.executor.start(job, container, environment_of(job, container, self.secrets),
+                                self.finish)
         elif self.is_held:
             self.held.append(job)
         else:

@@ -18,6 +18,7 @@ class Parts:
     counters: Counters
     queues: Queues
     deduplication: Deduplication
+    secrets: dict  # of Kubernetes, by GROUP/KEY
     executor: Executor  # None unless commands are run
 
     @classmethod
@@ -26,5 +27,5 @@ class Parts:
         return cls(settings=settings, clock=clock, names=Names(settings.seed, clock),
                    faults=Faults(), counters=Counters(), queues=Queues(settings, clock),
                    deduplication=Deduplication(clock),
-                   executor=Executor(folder, settings.secret, settings.share)
-                   if settings.execute else None)
+                   secrets=dict(secret.split("=", 1) for secret in settings.secret),
+                   executor=Executor(folder, settings.share) if settings.execute else None)

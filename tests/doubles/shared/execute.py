@@ -1,9 +1,9 @@
-"""Runs a job's container as a process of this machine: its command, arguments and environment.
+"""Runs a container as a process of this machine: its command, arguments and environment.
 
-There is no image: paths are those of this machine, so what a job reads and writes lies in a folder
-that its submitter shares. Its /tmp is its own, as in a container, where this machine lets us mount:
-only what is shared and the paths of its volumes are there, too. What it prints is kept for
-binoculars.
+There is no image: paths are those of this machine, so what a container reads and writes lies in a
+folder that its submitter shares. Its /tmp is its own, as in a container, where this machine lets us
+mount: only what is shared and the paths of its volumes are there, too. What it prints is kept in a
+file, its log. `run` is an object of the double's with an `id`, whose `process` is set here.
 """
 
 import asyncio
@@ -12,12 +12,10 @@ import pathlib
 import shutil
 import signal
 import subprocess
-
-from rules import GANG_CARDINALITY, GANG_ID
+import tempfile
 
 GRACE_S = 2
 PATH = "/usr/local/bin:/usr/bin:/bin"
-
 # A shell says so of what it can't find; a pod whose command is not there never starts.
 NOT_FOUND = 127
 
@@ -55,37 +53,34 @@ def namespace_words():
 
 
 class Executor:
-    def __init__(self, folder, secrets=(), shares=()):
+    def __init__(self, folder, shares=()):
         self.folder = pathlib.Path(folder)
         self.shares = list(shares)
         self.namespace = namespace_words()
-        self.secrets = dict(secret.split("=", 1) for secret in secrets)
         self.running = {}
 
-    def log_path(self, job):
-        return self.folder / f"{job.id}.log"
+    def log_path(self, run):
+        return self.folder / f"{run.id}.log"
 
-    def start(self, job, on_end):
-        """Begins the job's process and calls on_end(job, exit status) when it is over."""
-        container = job.pod["containers"][0]
+    def start(self, run, container, environment, on_end):
+        """Begins the container's process and calls on_end(run, exit status) when it is over."""
         words = (container.get("command") or []) + (container.get("args") or [])
-        folder = self.folder / job.runs[-1].id
-        folder.mkdir()
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         place = str(container.get("workingDir") or folder)
         if self.namespace is not None and words:
             words, place = self.in_private_tmp(container, folder, place, words), "/"
-        with open(self.log_path(job), "wb") as log:
+        with open(self.log_path(run), "wb") as log:
             try:
-                job.process = subprocess.Popen(
+                run.process = subprocess.Popen(
                     words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                     cwd=place,
-                    env=environment_of(job, container, self.secrets),
+                    env={"PATH": PATH, "HOME": "/tmp", **environment},
                     start_new_session=True)
             except (OSError, IndexError, ValueError) as error:
                 log.write(f"{error}\n".encode())
-                asyncio.get_running_loop().call_soon(on_end, job, NOT_FOUND)
+                asyncio.get_running_loop().call_soon(on_end, run, NOT_FOUND)
                 return
-        self.watch(job, job.process, folder, on_end)
+        self.watch(run, run.process, folder, on_end)
 
     def in_private_tmp(self, container, folder, place, words):
         """The words that run these with a /tmp of their own."""
@@ -97,7 +92,7 @@ class Executor:
         return [*self.namespace, "/bin/sh", "-c", PRIVATE_TMP, "sh", str(tmp), str(len(stay)),
                 *stay, place, *words]
 
-    def watch(self, job, process, folder, on_end):
+    def watch(self, run, process, folder, on_end):
         """A pidfd is readable when its process has ended. What that has left behind goes, too."""
         loop = asyncio.get_running_loop()
         handle = os.pidfd_open(process.pid)
@@ -110,16 +105,16 @@ class Executor:
             status = process.wait()
             del self.running[process.pid]
             shutil.rmtree(folder, ignore_errors=True)
-            if job.process is process:
-                job.process = None
-                on_end(job, status if status >= 0 else 128 - status)
+            if run.process is process:
+                run.process = None
+                on_end(run, status if status >= 0 else 128 - status)
 
         loop.add_reader(handle, ended)
 
-    def stop(self, job):
-        """Ends a process whose job is over: kindly, which as in a container only the first one
+    def stop(self, run):
+        """Ends a process whose run is over: kindly, which as in a container only the first one
         hears of, and then not."""
-        process, job.process = job.process, None
+        process, run.process = run.process, None
         if process.pid in self.running:
             process.send_signal(signal.SIGTERM)
         asyncio.get_running_loop().call_later(GRACE_S, self.kill, process)
@@ -138,18 +133,3 @@ def send(process, number):
         os.killpg(process.pid, number)
     except ProcessLookupError:
         pass
-
-
-def environment_of(job, container, secrets):
-    """What the container asks for, beside what Armada gives to every pod; `secrets` are those of
-    Kubernetes, by GROUP/KEY."""
-    environment = {"PATH": PATH, "HOME": "/tmp", "ARMADA_JOB_ID": job.id,
-                   "ARMADA_QUEUE": job.queue, "ARMADA_JOB_SET_ID": job.job_set}
-    if GANG_ID in job.annotations:
-        environment["ARMADA_GANG_ID"] = job.annotations[GANG_ID]
-        environment["ARMADA_GANG_CARDINALITY"] = job.annotations.get(GANG_CARDINALITY, "")
-    for variable in container.get("env") or []:
-        reference = variable.get("valueFrom", {}).get("secretKeyRef", {})
-        secret = secrets.get(f"{reference.get('name')}/{reference.get('key')}", "")
-        environment[variable["name"]] = variable.get("value", secret)
-    return environment
