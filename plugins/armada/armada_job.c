@@ -9,92 +9,23 @@
 
 /* -------------------------------------------------------------------------------- settings */
 
-struct tr_bytes tri_armada_setting(struct tr_task_context *task,
-                                   const struct tr_webapi_endpoint *endpoint, const char *key)
-{
-    struct tr_bytes own = tr_json_get(tr_task_template(task)->config, key);
-    return own.size > 0 ? own : tr_json_get(endpoint->config, key);
-}
-
-struct tr_text tri_armada_share(const struct tr_webapi_endpoint *endpoint)
-{
-    struct tr_bytes share = tr_json_get(endpoint->config, "share");
-    struct tr_text path = tr_json_type(share) == TR_CODEC_MAP
-                              ? tr_json_text(tr_json_get(share, "path"))
-                              : tr_json_text(share);
-    while (path.size > 1 && path.data[path.size - 1] == '/') {
-        path.size--; /* as programs call it that ask where they are */
-    }
-    return path;
-}
-
 /* ------------------------------------------------------------------------------- the group */
-
-static uint64_t hash(uint64_t hash, const void *data, size_t size)
-{
-    const uint8_t *bytes = data;
-    for (size_t i = 0; i < size; i++) {
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
-/* What no other node of any store has in common with this one, in letters and digits. */
-static void write_mark(struct tr_task_context *task, char mark[TR_ARMADA_MARK_BYTES + 1])
-{
-    static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
-    const struct tr_task_identity *identity = tr_task_identity(task);
-    struct tr_text store = tr_task_store_folder(task);
-    uint64_t value = UINT64_C(0xcbf29ce484222325);
-    value = hash(value, &identity->store, sizeof identity->store);
-    value = hash(value, &identity->execution_number, sizeof identity->execution_number);
-    value = hash(value, store.data, store.size);
-    value = hash(value, "\0", 1);
-    value = hash(value, identity->execution.data, identity->execution.size);
-    value = hash(value, "\0", 1);
-    value = hash(value, identity->path.data, identity->path.size);
-    for (size_t i = 0; i < TR_ARMADA_MARK_BYTES; i++) {
-        mark[i] = alphabet[value & 31];
-        value >>= 5;
-    }
-    mark[TR_ARMADA_MARK_BYTES] = '\0';
-}
-
-/* The execution's own name and the node's, for people: what a job set may have, the rest is "-". */
-static void write_front(struct tr_task_context *task, char front[TR_ARMADA_FRONT_BYTES_MAX + 1])
-{
-    const struct tr_task_identity *identity = tr_task_identity(task);
-    struct tr_text execution = identity->execution;
-    const char *slash = execution.size == 0 ? NULL : memrchr(execution.data, '/', execution.size);
-    size_t skipped = slash == NULL ? 0 : (size_t)(slash - execution.data) + 1;
-    struct tr_text name =
-        tr_task_format(task, "%.*s-%.*s", (int)(execution.size - skipped), execution.data + skipped,
-                       (int)identity->path.size, identity->path.data);
-    size_t size = name.size < TR_ARMADA_FRONT_BYTES_MAX ? name.size : TR_ARMADA_FRONT_BYTES_MAX;
-    for (size_t i = 0; i < size; i++) {
-        char letter = name.data[i];
-        bool is_plain =
-            (letter >= '0' && letter <= '9') || ((letter | 32) >= 'a' && (letter | 32) <= 'z');
-        front[i] = is_plain ? letter : '-';
-    }
-    front[size] = '\0';
-}
 
 /* The group of a job that this store makes. */
 static int new_group(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
                      struct tr_text *group)
 {
-    char mark[TR_ARMADA_MARK_BYTES + 1];
-    char front[TR_ARMADA_FRONT_BYTES_MAX + 1];
-    struct tr_text queue = tr_json_text(tri_armada_setting(task, endpoint, "queue"));
+    char mark[TR_POD_MARK_BYTES + 1];
+    struct tr_text front = tri_pod_front(task, TR_ARMADA_FRONT_BYTES_MAX);
+    struct tr_text queue = tr_json_text(tri_pod_setting(task, endpoint, "queue"));
     struct tr_text prefix = tr_config_text(endpoint->config, "job_set", tr_text_of("troupe"));
     if (queue.size == 0) {
         return TR_INVALID;
     }
-    write_mark(task, mark);
-    write_front(task, front);
-    struct tr_text words = tr_task_format(task, "%.*s/%.*s-%s-%s", (int)queue.size, queue.data,
-                                          (int)prefix.size, prefix.data, front, mark);
+    tri_pod_mark(task, false, mark);
+    struct tr_text words =
+        tr_task_format(task, "%.*s/%.*s-%.*s-%s", (int)queue.size, queue.data, (int)prefix.size,
+                       prefix.data, (int)front.size, front.data, mark);
     if (words.size == 0) {
         return TR_MEMORY;
     }
@@ -112,29 +43,6 @@ int tri_armada_group(struct tr_task_context *task, const void *state,
     }
     *group = kept;
     return 0;
-}
-
-struct tr_text tri_armada_place(struct tr_task_context *task, const struct tr_armada_attempt *own,
-                                const struct tr_webapi_endpoint *endpoint, struct tr_text base)
-{
-    struct tri_armada_group parts;
-    struct tr_text group = {0};
-    struct tr_text name = tr_task_generated_name(task);
-    if (tri_armada_group(task, own, endpoint, &group) != 0 ||
-        !tri_armada_group_read(group, &parts)) {
-        return (struct tr_text){0};
-    }
-    return tr_task_format(task, "%.*s/%.*s/%.*s", (int)base.size, base.data,
-                          (int)parts.job_set.size, parts.job_set.data, (int)name.size, name.data);
-}
-
-struct tr_text tri_armada_folder(struct tr_task_context *task, const struct tr_armada_attempt *own,
-                                 const struct tr_webapi_endpoint *endpoint)
-{
-    struct tr_text share = tri_armada_share(endpoint);
-    struct tr_text name = tr_task_generated_name(task);
-    return share.size == 0 ? tr_task_format(task, "/tmp/troupe/%.*s", (int)name.size, name.data)
-                           : tri_armada_place(task, own, endpoint, share);
 }
 
 /* --------------------------------------------------------------------------------- the item */
@@ -221,11 +129,11 @@ static int build_item(struct tr_task_context *task, const struct tr_webapi_endpo
 {
     struct tr_build build = tr_build_of_task(task);
     struct tr_text identity = tr_task_generated_name(task);
-    struct tr_text namespace = tr_json_text(tri_armada_setting(task, endpoint, "namespace"));
+    struct tr_text namespace = tr_json_text(tri_pod_setting(task, endpoint, "namespace"));
     struct tr_text client = tr_task_format(task, "%.*s.%.*s", (int)identity.size, identity.data,
                                            (int)group->mark.size, group->mark.data);
     struct tr_text uri = tr_task_format(task, "troupe:%.*s", (int)client.size, client.data);
-    int64_t priority = tr_json_i64(tri_armada_setting(task, endpoint, "priority"), 0);
+    int64_t priority = tr_json_i64(tri_pod_setting(task, endpoint, "priority"), 0);
     if (client.size == 0 || uri.size == 0) {
         return TR_MEMORY;
     }
@@ -246,78 +154,37 @@ static int build_item(struct tr_task_context *task, const struct tr_webapi_endpo
     return tr_build_take(&build, item);
 }
 
-/* ------------------------------------------------------------------------ what is missing */
-
-static bool is_below(struct tr_text path, struct tr_text folder)
-{
-    return folder.size > 0 && path.size > folder.size &&
-           memcmp(path.data, folder.data, folder.size) == 0 &&
-           (path.data[folder.size] == '/' || folder.data[folder.size - 1] == '/');
-}
-
-/* Files among the inputs lie in the store, which pods see only where it is on the share. */
-static bool names_hidden_files(struct tr_task_context *task, struct tr_text share,
-                               struct tr_text json)
-{
-    struct tr_text store = tr_task_store_folder(task);
-    struct tr_text blobs = tr_task_format(task, "%.*s/blobs/", (int)store.size, store.data);
-    return store.size > 0 && json.size > 0 && !is_below(store, share) &&
-           memmem(json.data, json.size, blobs.data, blobs.size) != NULL;
-}
-
-static bool has_image(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint)
-{
-    struct tr_bytes pod = tri_armada_setting(task, endpoint, "pod");
-    struct tr_json_walk containers = tr_json_walk(tr_json_get(pod, "containers"));
-    return tr_json_text(tri_armada_setting(task, endpoint, "image")).size > 0 ||
-           (tr_json_next(&containers) && tr_json_get(containers.value, "image").size > 0);
-}
-
-/* Words for what settings and task leave open; empty: nothing. */
-static struct tr_text missing(struct tr_task_context *task,
-                              const struct tr_webapi_endpoint *endpoint,
-                              const struct tri_armada_inputs *inputs)
-{
-    struct tr_text share = tri_armada_share(endpoint);
-    struct tr_text store = tr_task_store_folder(task);
-    if (tr_json_text(tri_armada_setting(task, endpoint, "queue")).size == 0) {
-        return tr_text_of("no queue is known: write plugins.armada.queue into the settings, or "
-                          "config: {queue: NAME} into the task");
-    }
-    if (!has_image(task, endpoint)) {
-        return tr_text_of("no image is known: write plugins.armada.image into the settings, or "
-                          "config: {image: NAME} into the task");
-    }
-    if (share.size == 0 && tri_armada_objects(task, endpoint).url.size == 0 &&
-        tr_task_template(task)->output_count > 0) {
-        return tr_text_of("the task has outputs, which cannot come back: write "
-                          "plugins.armada.share: FOLDER into the settings, a folder that the "
-                          "engine and the pods see, or plugins.armada.outputs: s3://BUCKET/PREFIX");
-    }
-    if (inputs->path.size > 0 && !is_below(store, share)) {
-        return tr_task_format(task,
-                              "its inputs are more than the %u bytes that travel with a job: keep "
-                              "the store (%.*s) below plugins.armada.share, where pods can read it",
-                              TR_ARMADA_INPUTS_BYTES_MAX, (int)store.size, store.data);
-    }
-    if (names_hidden_files(task, share, inputs->json)) {
-        return tr_task_format(task,
-                              "files among its inputs lie in the store (%.*s): keep it below "
-                              "plugins.armada.share, where pods can read it",
-                              (int)store.size, store.data);
-    }
-    return (struct tr_text){0};
-}
-
-int tri_armada_job(struct tr_task_context *task, const struct tr_armada_attempt *own,
-                   const struct tr_webapi_endpoint *endpoint,
-                   const struct tri_armada_inputs *inputs, struct tr_bytes *job,
-                   struct tr_text *problem)
+struct tri_pod tri_armada_pod(struct tr_task_context *task, struct tr_armada_attempt *own,
+                              const struct tr_webapi_endpoint *endpoint)
 {
     struct tri_armada_group parts;
     struct tr_text group = {0};
-    struct tr_bytes pod = {0};
-    struct tr_text words = missing(task, endpoint, inputs);
+    struct tr_text name = tr_task_generated_name(task);
+    struct tri_pod pod = {.settings = "plugins.armada",
+                          .call = &own->call,
+                          .reads_outputs = &own->reads_outputs,
+                          .reads = &own->reads};
+    if (tri_armada_group(task, own, endpoint, &group) == 0 &&
+        tri_armada_group_read(group, &parts)) {
+        pod.below = tr_task_format(task, "%.*s/%.*s", (int)parts.job_set.size, parts.job_set.data,
+                                   (int)name.size, name.data);
+    }
+    return pod;
+}
+
+int tri_armada_job(struct tr_task_context *task, struct tr_armada_attempt *own,
+                   const struct tr_webapi_endpoint *endpoint, const struct tri_pod_inputs *inputs,
+                   struct tr_bytes *job, struct tr_text *problem)
+{
+    struct tri_armada_group parts;
+    struct tr_text group = {0};
+    struct tr_bytes spec = {0};
+    struct tri_pod pod = tri_armada_pod(task, own, endpoint);
+    struct tr_text words =
+        tr_json_text(tri_pod_setting(task, endpoint, "queue")).size == 0
+            ? tr_text_of("no queue is known: write plugins.armada.queue into the settings, or "
+                         "config: {queue: NAME} into the task")
+            : tri_pod_missing(task, &pod, endpoint, inputs);
     if (words.size > 0) {
         *problem = words;
         return TR_INVALID;
@@ -330,6 +197,6 @@ int tri_armada_job(struct tr_task_context *task, const struct tr_armada_attempt 
     if (error != 0) {
         return error;
     }
-    error = tri_armada_pod(task, own, endpoint, inputs, &pod);
-    return error != 0 ? error : build_item(task, endpoint, &parts, pod, job);
+    error = tri_pod_spec(task, &pod, endpoint, inputs, &spec);
+    return error != 0 ? error : build_item(task, endpoint, &parts, spec, job);
 }

@@ -1,15 +1,14 @@
 /*
  * What a job has left in an object store: its documents are asked for over http, signed with the
  * secret that the settings name. They lie at URL/JOBSET/ATTEMPT/, where the pod's lines of shell
- * have put them (armada_shell.c), an empty one in the place of one that was not written.
+ * have put them (pod_shell.c), an empty one in the place of one that was not written.
  *
  * s3://BUCKET/PREFIX is ENDPOINT/BUCKET/PREFIX, which all stores of S3's kind understand.
  */
-#include "plugins/armada/armada.h"
+#include "plugins/pod/pod.h"
 #include "runtime/troupe.h"
 #include "schemas/runtime/http.h"
 
-#define SETTINGS "plugins.armada"
 #define SCHEME "s3://"
 #define SCHEME_BYTES (sizeof SCHEME - 1)
 #define REGION "us-east-1"
@@ -32,7 +31,7 @@ static struct tr_text without_slashes(struct tr_text text)
     return text;
 }
 
-const char *tri_armada_slash(struct tr_text text)
+const char *tri_pod_slash(struct tr_text text)
 {
     return text.size < 2 ? NULL : memchr(text.data + 1, '/', text.size - 1);
 }
@@ -59,13 +58,13 @@ static struct tr_text url_of(struct tr_task_context *task,
                           (int)(outputs.size - SCHEME_BYTES), outputs.data + SCHEME_BYTES);
 }
 
-struct tri_armada_objects tri_armada_objects(struct tr_task_context *task,
-                                             const struct tr_webapi_endpoint *endpoint)
+struct tri_pod_objects tri_pod_objects(struct tr_task_context *task,
+                                       const struct tr_webapi_endpoint *endpoint)
 {
     struct tr_text secret = own_text(endpoint, "secret", (struct tr_text){0});
     struct tr_text region = own_text(endpoint, "region", tr_text_of(REGION));
-    struct tri_armada_objects objects = {.url = url_of(task, endpoint, region), .region = region};
-    const char *slash = tri_armada_slash(secret);
+    struct tri_pod_objects objects = {.url = url_of(task, endpoint, region), .region = region};
+    const char *slash = tri_pod_slash(secret);
     if (slash != NULL) {
         size_t before = (size_t)(slash - secret.data);
         objects.group = (struct tr_text){.data = secret.data, .size = before};
@@ -74,11 +73,11 @@ struct tri_armada_objects tri_armada_objects(struct tr_task_context *task,
     return objects;
 }
 
-struct tr_text tri_armada_object(struct tr_task_context *task, const struct tr_armada_attempt *own,
-                                 const struct tr_webapi_endpoint *endpoint, const char *name)
+struct tr_text tri_pod_object(struct tr_task_context *task, const struct tri_pod *own,
+                              const struct tr_webapi_endpoint *endpoint, const char *name)
 {
-    struct tr_text url = tri_armada_objects(task, endpoint).url;
-    struct tr_text place = tri_armada_place(task, own, endpoint, url);
+    struct tr_text url = tri_pod_objects(task, endpoint).url;
+    struct tr_text place = tri_pod_place(task, own, url);
     return url.size == 0 || place.size == 0
                ? (struct tr_text){0}
                : tr_task_format(task, "%.*s/%s", (int)place.size, place.data, name);
@@ -86,18 +85,17 @@ struct tr_text tri_armada_object(struct tr_task_context *task, const struct tr_a
 
 /* ---------------------------------------------------------------------------------- asking */
 
-static const char *name_of(enum tri_armada_document document)
+static const char *name_of(enum tri_pod_document document)
 {
-    return document == TRI_ARMADA_OUTPUTS_DOCUMENT ? "outputs.json" : "error.json";
+    return document == TRI_POD_OUTPUTS_DOCUMENT ? "outputs.json" : "error.json";
 }
 
-static uint64_t bytes_max(enum tri_armada_document document)
+static uint64_t bytes_max(enum tri_pod_document document)
 {
-    return document == TRI_ARMADA_OUTPUTS_DOCUMENT ? TR_ARMADA_OUTPUTS_BYTES_MAX
-                                                   : TR_ARMADA_ERROR_BYTES_MAX;
+    return document == TRI_POD_OUTPUTS_DOCUMENT ? TR_POD_OUTPUTS_BYTES_MAX : TR_POD_ERROR_BYTES_MAX;
 }
 
-static int pack_secret(struct tr_task_context *task, const struct tri_armada_objects *objects,
+static int pack_secret(struct tr_task_context *task, const struct tri_pod_objects *objects,
                        struct tr_bytes *packed)
 {
     const struct tr_http_secret secret = {
@@ -112,14 +110,14 @@ static int pack_secret(struct tr_task_context *task, const struct tri_armada_obj
     return error;
 }
 
-static int ask(struct tr_task_context *task, const struct tr_armada_attempt *own,
-               const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
+static int ask(struct tr_task_context *task, const struct tri_pod *own,
+               const struct tr_webapi_endpoint *endpoint, enum tri_pod_document document,
                uint64_t *call)
 {
-    struct tri_armada_objects objects = tri_armada_objects(task, endpoint);
+    struct tri_pod_objects objects = tri_pod_objects(task, endpoint);
     struct tr_http_request request = {
         .method = tr_text_of("GET"),
-        .url = tri_armada_object(task, own, endpoint, name_of(document)),
+        .url = tri_pod_object(task, own, endpoint, name_of(document)),
         .timeout_ms = endpoint->timeout_ms > 0 ? endpoint->timeout_ms : TR_WEBAPI_TIMEOUT_MS,
         .response_bytes_max = bytes_max(document),
         .aws_region = objects.region,
@@ -150,34 +148,36 @@ static struct tr_text code_of(struct tr_bytes body)
 }
 
 /* The signer of a request, for people. */
-static struct tr_text signer(struct tr_task_context *task, const struct tri_armada_objects *objects)
+static struct tr_text signer(struct tr_task_context *task, const struct tri_pod *own,
+                             const struct tri_pod_objects *objects)
 {
     return objects->key.size == 0
-               ? tr_text_of("not signed: " SETTINGS ".object_store.secret is not there")
+               ? tr_task_format(task, "not signed: %s.object_store.secret is not there",
+                                own->settings)
                : tr_task_format(task, "signed with the secret %.*s/%.*s", (int)objects->group.size,
                                 objects->group.data, (int)objects->key.size, objects->key.data);
 }
 
 /* A bucket that is not there is no document that was not written. */
-static enum tri_armada_found found_by_status(uint32_t status, struct tr_text code, bool is_empty)
+static enum tri_pod_found found_by_status(uint32_t status, struct tr_text code, bool is_empty)
 {
     bool is_busy = status >= 500 || status == 429 || status == 408;
     bool is_elsewhere = tr_text_equal(code, tr_text_of("NoSuchBucket"));
-    return status == 200                    ? (is_empty ? TRI_ARMADA_MISSING : TRI_ARMADA_FOUND)
-           : status == 404 && !is_elsewhere ? TRI_ARMADA_MISSING
-           : is_busy                        ? TRI_ARMADA_BUSY
-           : status == 401 || status == 403 ? TRI_ARMADA_DENIED
-                                            : TRI_ARMADA_UNREADABLE;
+    return status == 200                    ? (is_empty ? TRI_POD_MISSING : TRI_POD_FOUND)
+           : status == 404 && !is_elsewhere ? TRI_POD_MISSING
+           : is_busy                        ? TRI_POD_BUSY
+           : status == 401 || status == 403 ? TRI_POD_DENIED
+                                            : TRI_POD_UNREADABLE;
 }
 
-static struct tr_text words_of_status(struct tr_task_context *task,
+static struct tr_text words_of_status(struct tr_task_context *task, const struct tri_pod *own,
                                       const struct tr_webapi_endpoint *endpoint,
-                                      enum tri_armada_found found, struct tr_text url,
-                                      uint32_t status, struct tr_text code)
+                                      enum tri_pod_found found, struct tr_text url, uint32_t status,
+                                      struct tr_text code)
 {
-    struct tri_armada_objects objects = tri_armada_objects(task, endpoint);
-    struct tr_text who = signer(task, &objects);
-    if (found == TRI_ARMADA_MISSING) {
+    struct tri_pod_objects objects = tri_pod_objects(task, endpoint);
+    struct tr_text who = signer(task, own, &objects);
+    if (found == TRI_POD_MISSING) {
         return tr_task_format(task, "%.*s is %s", (int)url.size, url.data,
                               status == 200 ? "empty" : "not there");
     }
@@ -187,49 +187,50 @@ static struct tr_text words_of_status(struct tr_task_context *task,
         status == 403 ? "; who may not list a bucket is refused what is not there" : "");
 }
 
-static void classify_status(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                            struct tr_text url, const struct tr_http_response *response,
-                            struct tri_armada_answer *answer)
+static void classify_status(struct tr_task_context *task, const struct tri_pod *own,
+                            const struct tr_webapi_endpoint *endpoint, struct tr_text url,
+                            const struct tr_http_response *response, struct tri_pod_answer *answer)
 {
     struct tr_text code = response->status == 200 ? (struct tr_text){0} : code_of(response->body);
     answer->found = found_by_status(response->status, code, response->body.size == 0);
     answer->json = (struct tr_text){(const char *)response->body.data, response->body.size};
-    answer->words = words_of_status(task, endpoint, answer->found, url, response->status, code);
+    answer->words =
+        words_of_status(task, own, endpoint, answer->found, url, response->status, code);
 }
 
 /* There was no answer, or not all of it: whether there will be one. */
-static void classify_fault(struct tr_task_context *task, enum tri_armada_document document,
+static void classify_fault(struct tr_task_context *task, enum tri_pod_document document,
                            struct tr_text url, const struct tr_http_response *response,
-                           struct tri_armada_answer *answer)
+                           struct tri_pod_answer *answer)
 {
     static const struct {
         const char *fault;
-        enum tri_armada_found found;
-    } faults[] = {{"too large", TRI_ARMADA_TOO_LARGE},
-                  {"secret", TRI_ARMADA_DENIED},
-                  {"invalid", TRI_ARMADA_UNREADABLE}};
-    answer->found = TRI_ARMADA_BUSY;
+        enum tri_pod_found found;
+    } faults[] = {{"too large", TRI_POD_TOO_LARGE},
+                  {"secret", TRI_POD_DENIED},
+                  {"invalid", TRI_POD_UNREADABLE}};
+    answer->found = TRI_POD_BUSY;
     for (size_t i = 0; i < TR_COUNT_OF(faults); i++) {
         if (tr_text_equal(response->fault, tr_text_of(faults[i].fault))) {
             answer->found = faults[i].found;
         }
     }
     answer->words =
-        answer->found == TRI_ARMADA_TOO_LARGE
+        answer->found == TRI_POD_TOO_LARGE
             ? tr_task_format(task, "%.*s has more than the %llu bytes that are read", (int)url.size,
                              url.data, (unsigned long long)bytes_max(document))
             : tr_task_format(task, "%.*s: %.*s", (int)url.size, url.data,
                              (int)response->message.size, response->message.data);
 }
 
-static int read(struct tr_task_context *task, const struct tr_armada_attempt *own,
-                const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
-                const struct tr_task_event *event, struct tri_armada_answer *answer)
+static int read(struct tr_task_context *task, const struct tri_pod *own,
+                const struct tr_webapi_endpoint *endpoint, enum tri_pod_document document,
+                const struct tr_task_event *event, struct tri_pod_answer *answer)
 {
     struct tr_http_response response;
-    struct tr_text url = tri_armada_object(task, own, endpoint, name_of(document));
+    struct tr_text url = tri_pod_object(task, own, endpoint, name_of(document));
     if (event->kind == TR_TASK_FAILED) {
-        answer->found = TRI_ARMADA_BUSY;
+        answer->found = TRI_POD_BUSY;
         answer->words =
             tr_task_format(task, "%.*s: %s", (int)url.size, url.data, tr_error_text(event->error));
         return 0;
@@ -240,11 +241,11 @@ static int read(struct tr_task_context *task, const struct tr_armada_attempt *ow
     }
     bool is_whole = response.fault.size == 0 || tr_text_equal(response.fault, tr_text_of("none"));
     if (response.status != 0 && is_whole) {
-        classify_status(task, endpoint, url, &response, answer);
+        classify_status(task, own, endpoint, url, &response, answer);
     } else {
         classify_fault(task, document, url, &response, answer);
     }
     return 0;
 }
 
-const struct tri_armada_source tri_armada_objects_source = {ask, read};
+const struct tri_pod_source tri_pod_objects_source = {ask, read};

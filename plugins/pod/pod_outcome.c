@@ -2,50 +2,50 @@
  * What becomes of a job that has ended: its error document is looked for, and the outputs of one
  * that has succeeded. Where they lie, on a share or in an object store, is the source's affair.
  *
- * An error document is a failure however the job has ended, and says more than Armada can; so it is
- * looked for first. Reading changes nothing: where nobody knows whether a call arrived, and while a
- * source is busy, it is done again.
+ * An error document is a failure however the job has ended, and says more than its cluster can; so
+ * it is looked for first. Reading changes nothing: where nobody knows whether a call arrived, and
+ * while a source is busy, it is done again.
  */
-#include "plugins/armada/armada.h"
+#include "plugins/pod/pod.h"
 #include "runtime/troupe.h"
-#include "schemas/engine/state_plugin.h"
+#include "schemas/runtime/process.h"
 
 #define AGAIN_TIMER 1
 
 /* ---------------------------------------------------------------------------------- asking */
 
 /* Where what jobs leave is found; NULL: nowhere. */
-static const struct tri_armada_source *source_of(struct tr_task_context *task,
-                                                 const struct tr_webapi_endpoint *endpoint)
+static const struct tri_pod_source *source_of(struct tr_task_context *task,
+                                              const struct tr_webapi_endpoint *endpoint)
 {
-    return tri_armada_objects(task, endpoint).url.size > 0 ? &tri_armada_objects_source
-           : tri_armada_share(endpoint).size > 0           ? &tri_armada_share_source
-                                                           : NULL;
+    return tri_pod_objects(task, endpoint).url.size > 0 ? &tri_pod_objects_source
+           : tri_pod_share(endpoint).size > 0           ? &tri_pod_share_source
+                                                        : NULL;
 }
 
-static enum tri_armada_document document_of(const struct tr_armada_attempt *own)
+static enum tri_pod_document document_of(const struct tri_pod *own)
 {
-    return own->reads_outputs ? TRI_ARMADA_OUTPUTS_DOCUMENT : TRI_ARMADA_ERROR_DOCUMENT;
+    return *own->reads_outputs ? TRI_POD_OUTPUTS_DOCUMENT : TRI_POD_ERROR_DOCUMENT;
 }
 
-static int ask(struct tr_task_context *task, struct tr_armada_attempt *own,
+static int ask(struct tr_task_context *task, const struct tri_pod *own,
                const struct tr_webapi_endpoint *endpoint, struct tr_transition *transition)
 {
-    int error = source_of(task, endpoint)->ask(task, own, endpoint, document_of(own), &own->call);
+    int error = source_of(task, endpoint)->ask(task, own, endpoint, document_of(own), own->call);
     if (error != 0) {
         return error;
     }
     return tr_task_is(transition, TR_TASK_PHASE_RUNNING,
-                      tr_text_of(own->reads_outputs ? "its job has ended; its outputs are read"
-                                                    : "its job has ended; what it left is read"));
+                      tr_text_of(*own->reads_outputs ? "its job has ended; its outputs are read"
+                                                     : "its job has ended; what it left is read"));
 }
 
-static int ask_first(struct tr_task_context *task, struct tr_armada_attempt *own,
+static int ask_first(struct tr_task_context *task, const struct tri_pod *own,
                      const struct tr_webapi_endpoint *endpoint, bool reads_outputs,
                      struct tr_transition *transition)
 {
-    own->reads_outputs = reads_outputs;
-    own->reads = 0;
+    *own->reads_outputs = reads_outputs;
+    *own->reads = 0;
     return ask(task, own, endpoint, transition);
 }
 
@@ -70,14 +70,14 @@ static int denied(struct tr_task_context *task, struct tr_text words,
 }
 
 /* Once more after a while, which doubles. */
-static int again(struct tr_task_context *task, struct tr_armada_attempt *own, struct tr_text words,
+static int again(struct tr_task_context *task, const struct tri_pod *own, struct tr_text words,
                  struct tr_transition *transition)
 {
-    uint64_t wait_ms = (uint64_t)TR_ARMADA_READ_AGAIN_MS << own->reads;
-    if (++own->reads >= TR_ARMADA_READS_MAX) {
+    uint64_t wait_ms = (uint64_t)TR_POD_READ_AGAIN_MS << *own->reads;
+    if (++*own->reads >= TR_POD_READS_MAX) {
         return storage_failed(task, words, transition);
     }
-    wait_ms = wait_ms < TR_ARMADA_READ_AGAIN_MS_MAX ? wait_ms : TR_ARMADA_READ_AGAIN_MS_MAX;
+    wait_ms = wait_ms < TR_POD_READ_AGAIN_MS_MAX ? wait_ms : TR_POD_READ_AGAIN_MS_MAX;
     int error = tr_task_timer(task, AGAIN_TIMER, wait_ms);
     transition->version++;
     return error != 0 ? error
@@ -86,12 +86,12 @@ static int again(struct tr_task_context *task, struct tr_armada_attempt *own, st
                                                   (int)words.size, words.data));
 }
 
-static int give_outputs(struct tr_task_context *task, const struct tr_armada_attempt *own,
+static int give_outputs(struct tr_task_context *task, const struct tri_pod *own,
                         const struct tr_webapi_endpoint *endpoint,
-                        const struct tri_armada_answer *answer, struct tr_transition *transition)
+                        const struct tri_pod_answer *answer, struct tr_transition *transition)
 {
     struct tr_text problem;
-    struct tr_text folder = tri_armada_folder(task, own, endpoint);
+    struct tr_text folder = tri_pod_folder(task, own, endpoint);
     struct tr_text work = tr_task_format(task, "%.*s/work", (int)folder.size, folder.data);
     int error = answer->slots.size > 0 ? tr_task_outputs(task, answer->slots)
                                        : tr_task_outputs_json(task, answer->json, work, &problem);
@@ -110,13 +110,12 @@ static int outputs_missing(struct tr_task_context *task, struct tr_text words,
 }
 
 /* The document that is read is there, or is not. */
-static int classify_document(struct tr_task_context *task, struct tr_armada_attempt *own,
+static int classify_document(struct tr_task_context *task, const struct tri_pod *own,
                              const struct tr_webapi_endpoint *endpoint,
-                             const struct tri_armada_answer *answer,
-                             struct tr_transition *transition)
+                             const struct tri_pod_answer *answer, struct tr_transition *transition)
 {
-    bool is_there = answer->found == TRI_ARMADA_FOUND;
-    if (own->reads_outputs) {
+    bool is_there = answer->found == TRI_POD_FOUND;
+    if (*own->reads_outputs) {
         return is_there ? give_outputs(task, own, endpoint, answer, transition)
                         : outputs_missing(task, answer->words, transition);
     }
@@ -128,26 +127,26 @@ static int classify_document(struct tr_task_context *task, struct tr_armada_atte
                : 0;
 }
 
-static int classify(struct tr_task_context *task, struct tr_armada_attempt *own,
-                    const struct tr_webapi_endpoint *endpoint,
-                    const struct tri_armada_answer *answer, struct tr_transition *transition)
+static int classify(struct tr_task_context *task, const struct tri_pod *own,
+                    const struct tr_webapi_endpoint *endpoint, const struct tri_pod_answer *answer,
+                    struct tr_transition *transition)
 {
     switch (answer->found) {
-    case TRI_ARMADA_FOUND:
-    case TRI_ARMADA_MISSING:
+    case TRI_POD_FOUND:
+    case TRI_POD_MISSING:
         return classify_document(task, own, endpoint, answer, transition);
-    case TRI_ARMADA_WRONG:
+    case TRI_POD_WRONG:
         return tr_task_fail(transition, TR_FAILURE_USER, answer->code, answer->words);
-    case TRI_ARMADA_TOO_LARGE:
-        return own->reads_outputs
+    case TRI_POD_TOO_LARGE:
+        return *own->reads_outputs
                    ? tr_task_refuse(transition, tr_text_of("OutputSizeExceeded"), answer->words)
                    : tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("ErrorDocumentTooLarge"),
                                   answer->words);
-    case TRI_ARMADA_BUSY:
+    case TRI_POD_BUSY:
         return again(task, own, answer->words, transition);
-    case TRI_ARMADA_DENIED:
+    case TRI_POD_DENIED:
         return denied(task, answer->words, transition);
-    case TRI_ARMADA_UNREADABLE:
+    case TRI_POD_UNREADABLE:
     default:
         return storage_failed(task, answer->words, transition);
     }
@@ -175,27 +174,26 @@ static bool is_of_the_task(const struct tr_transition *transition)
             transition->failure == TR_FAILURE_USER);
 }
 
-static bool is_its_call(const struct tr_armada_attempt *own, const struct tr_task_event *event)
+static bool is_its_call(const struct tri_pod *own, const struct tr_task_event *event)
 {
-    return event->call == own->call &&
+    return event->call == *own->call &&
            (event->kind == TR_TASK_ANSWER || event->kind == TR_TASK_FAILED);
 }
 
 /* Whether it is asked anew: nobody knows whether the call arrived, or the time to wait is over. */
-static bool is_asked_again(const struct tr_armada_attempt *own, const struct tr_task_event *event)
+static bool is_asked_again(const struct tri_pod *own, const struct tr_task_event *event)
 {
     bool is_lost = event->error == TR_NO_CONNECTION || event->error == TR_CLOSED;
-    return event->kind == TR_TASK_TIMER ? event->call == AGAIN_TIMER && own->reads > 0
+    return event->kind == TR_TASK_TIMER ? event->call == AGAIN_TIMER && *own->reads > 0
                                         : event->kind == TR_TASK_FAILED && is_lost;
 }
 
-int tri_armada_outcome(struct tr_task_context *task, void *state,
-                       const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
-                       struct tr_transition *transition)
+int tri_pod_outcome(struct tr_task_context *task, const struct tri_pod *own,
+                    const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
+                    struct tr_transition *transition)
 {
-    struct tr_armada_attempt *own = state;
-    struct tri_armada_answer answer = {.found = TRI_ARMADA_FOUND};
-    const struct tri_armada_source *source = source_of(task, endpoint);
+    struct tri_pod_answer answer = {.found = TRI_POD_FOUND};
+    const struct tri_pod_source *source = source_of(task, endpoint);
     if (event->kind == TR_TASK_NEWS) {
         classify_deadline(task, transition);
     }
@@ -216,4 +214,20 @@ int tri_armada_outcome(struct tr_task_context *task, void *state,
     }
     int error = source->read(task, own, endpoint, document_of(own), event, &answer);
     return error != 0 ? error : classify(task, own, endpoint, &answer, transition);
+}
+
+/* ---------------------------------------------------------------------------- cleaning up */
+
+/* As of a process of this machine: logs are kept, and after a failure all of it. */
+int tri_pod_clean(struct tr_task_context *task, const struct tri_pod *own,
+                  const struct tr_webapi_endpoint *endpoint)
+{
+    struct tr_text folder = tri_pod_folder(task, own, endpoint);
+    const struct tr_shared_clean request = {.folder = folder,
+                                            .checkpoint = tri_pod_checkpoint(task, folder),
+                                            .trusted_bytes =
+                                                (uint32_t)tri_pod_share(endpoint).size};
+    return request.checkpoint.size == 0
+               ? TR_MEMORY
+               : tr_task_tell(task, TR_SERVICE_PROCESSES, &tr_shared_clean_schema, &request);
 }

@@ -11,10 +11,10 @@
  * there with curl, which signs by itself from 7.75 on, and what S3 wants to be signed from 7.88 on:
  * so the key never leaves the cluster, and an unchanged task runs in any image with a shell and
  * curl. A document that was not written is put all the same, empty: it covers what an earlier run
- * of the same job has left, which Armada may have put back into its queue, and to read it nobody
+ * of the same job has left, which a server may have put back into its queue, and to read it nobody
  * needs the right to list.
  */
-#include "plugins/armada/armada.h"
+#include "plugins/pod/pod.h"
 
 /* What an earlier run of the same job has left is removed. 125: as env and nice have it. */
 #define FOLDERS                                                                              \
@@ -87,19 +87,19 @@ static struct tr_text pipes(struct tr_task_context *task, bool is_kept)
 
 /* What follows when the words have ended: the documents go to their store. */
 static struct tr_text puts_documents(struct tr_task_context *task,
-                                     const struct tri_armada_objects *objects)
+                                     const struct tri_pod_objects *objects)
 {
     return objects->key.size == 0 ? tr_text_of(SIGNS_NOT PUTS)
                                   : tr_task_format(task, SIGNS "%s", (int)objects->region.size,
                                                    objects->region.data, PUTS);
 }
 
-struct tr_text tri_armada_shell(struct tr_task_context *task,
-                                const struct tr_webapi_endpoint *endpoint)
+struct tr_text tri_pod_shell(struct tr_task_context *task,
+                             const struct tr_webapi_endpoint *endpoint)
 {
-    struct tri_armada_objects objects = tri_armada_objects(task, endpoint);
+    struct tri_pod_objects objects = tri_pod_objects(task, endpoint);
     bool is_put = objects.url.size > 0;
-    bool is_kept = tri_armada_share(endpoint).size > 0;
+    bool is_kept = tri_pod_share(endpoint).size > 0;
     struct tr_text ends = pipes(task, is_kept);
     struct tr_text puts = is_put ? puts_documents(task, &objects) : tr_text_of("exit $e");
     if (!is_put && !is_kept) {

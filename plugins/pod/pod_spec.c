@@ -1,14 +1,14 @@
 /*
- * The pod of a task: its command, which runs behind a few lines of shell (armada_shell.c), what a
+ * The pod of a task: its command, which runs behind a few lines of shell (pod_shell.c), what a
  * process of this machine would find, and what settings and the task's own `pod` lay over it.
  */
-#include "plugins/armada/armada.h"
+#include "plugins/pod/pod.h"
 
 #define CONTAINER "task"
 #define SHARE_VOLUME "troupe-share"
 #define SECRETS_FOLDER "/run/secrets/troupe"
 
-/* Where a task says nothing: Armada wants of every container how much it takes. */
+/* Where a task says nothing: quotas and Armada want of every container how much it takes. */
 #define CPU_MILLIS 1000
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 
@@ -64,7 +64,7 @@ static void add_own(struct tr_build *build, struct tr_task_context *task, const 
     }
 }
 
-struct tr_text tri_armada_checkpoint(struct tr_task_context *task, struct tr_text folder)
+struct tr_text tri_pod_checkpoint(struct tr_task_context *task, struct tr_text folder)
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     const char *slash = memrchr(folder.data, '/', folder.size);
@@ -77,7 +77,7 @@ struct tr_text tri_armada_checkpoint(struct tr_task_context *task, struct tr_tex
 
 /* A task without a command has no shell to put these together from the folder. */
 static void add_paths(struct tr_build *build, struct tr_task_context *task, struct tr_text folder,
-                      const struct tri_armada_inputs *inputs, bool is_shared)
+                      const struct tri_pod_inputs *inputs, bool is_shared)
 {
     const struct {
         const char *name;
@@ -121,13 +121,11 @@ static void add_secret_variable(struct tr_build *build, struct tr_text name, str
 
 /* Where its documents belong in the end, where that is an object store. */
 static void add_objects(struct tr_build *build, struct tr_task_context *task,
-                        const struct tr_armada_attempt *own,
-                        const struct tr_webapi_endpoint *endpoint)
+                        const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint)
 {
-    struct tri_armada_objects objects = tri_armada_objects(task, endpoint);
-    add_own(build, task, "TROUPE_OUTPUTS_URI",
-            tri_armada_object(task, own, endpoint, "outputs.json"));
-    add_own(build, task, "TROUPE_ERROR_URI", tri_armada_object(task, own, endpoint, "error.json"));
+    struct tri_pod_objects objects = tri_pod_objects(task, endpoint);
+    add_own(build, task, "TROUPE_OUTPUTS_URI", tri_pod_object(task, own, endpoint, "outputs.json"));
+    add_own(build, task, "TROUPE_ERROR_URI", tri_pod_object(task, own, endpoint, "error.json"));
     if (objects.url.size > 0 && objects.key.size > 0) {
         add_secret_variable(build, tr_text_of("TROUPE_STORE_KEY"), objects.group, objects.key);
     }
@@ -135,8 +133,7 @@ static void add_objects(struct tr_build *build, struct tr_task_context *task,
 
 /* What every task is told about itself; examples/README.md lists the variables. */
 static void add_identity(struct tr_build *build, struct tr_task_context *task,
-                         struct tr_text folder, const struct tri_armada_inputs *inputs,
-                         bool is_shared)
+                         struct tr_text folder, const struct tri_pod_inputs *inputs, bool is_shared)
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     add_own(build, task, "TROUPE_FOLDER", tr_task_template(task)->folder);
@@ -147,7 +144,7 @@ static void add_identity(struct tr_build *build, struct tr_task_context *task,
         add_own(build, task, "TROUPE_ELEMENT",
                 tr_task_format(task, "%llu", (unsigned long long)identity->element));
     }
-    add_own(build, task, "TROUPE_CHECKPOINT", tri_armada_checkpoint(task, folder));
+    add_own(build, task, "TROUPE_CHECKPOINT", tri_pod_checkpoint(task, folder));
     add_own(build, task, "TROUPE_INPUTS", inputs->path);
     add_own(build, task, "TROUPE_JSON", inputs->json);
     if (tr_task_template(task)->argc == 0) {
@@ -168,13 +165,12 @@ static void add_secret(struct tr_build *build, struct tr_task_context *task,
 }
 
 static void add_environment(struct tr_build *build, struct tr_task_context *task,
-                            const struct tr_armada_attempt *own,
-                            const struct tr_webapi_endpoint *endpoint, struct tr_text folder,
-                            const struct tri_armada_inputs *inputs)
+                            const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint,
+                            struct tr_text folder, const struct tri_pod_inputs *inputs)
 {
     const struct tr_task_template *template = tr_task_template(task);
     tr_build_member_list(build, "env");
-    add_identity(build, task, folder, inputs, tri_armada_share(endpoint).size > 0);
+    add_identity(build, task, folder, inputs, tri_pod_share(endpoint).size > 0);
     add_objects(build, task, own, endpoint);
     for (uint32_t i = 0; i < template->environment_count; i++) {
         add_variable(build, task, template->environment[i].name, template->environment[i].value);
@@ -197,7 +193,7 @@ static void add_words(struct tr_build *build, struct tr_task_context *task,
     tr_build_member_list(build, "command");
     tr_build_text(build, tr_text_of("/bin/sh"));
     tr_build_text(build, tr_text_of("-c"));
-    tr_build_text(build, tri_armada_shell(task, endpoint));
+    tr_build_text(build, tri_pod_shell(task, endpoint));
     tr_build_text(build, literal(task, folder));
     tr_build_end(build);
     tr_build_member_list(build, "args");
@@ -217,7 +213,7 @@ static void add_amounts(struct tr_build *build, struct tr_task_context *task, co
 {
     const struct tr_resources *asked = &tr_task_template(task)->resources;
     uint64_t memory = asked->memory_bytes == 0 ? MEMORY_BYTES : asked->memory_bytes;
-    memory = memory < TR_ARMADA_MEMORY_BYTES_MIN ? TR_ARMADA_MEMORY_BYTES_MIN : memory;
+    memory = memory < TR_POD_MEMORY_BYTES_MIN ? TR_POD_MEMORY_BYTES_MIN : memory;
     tr_build_member_map(build, name);
     tr_build_member_text(build, "cpu",
                          cpu_words(task, asked->cpu_millis == 0 ? CPU_MILLIS : asked->cpu_millis));
@@ -234,7 +230,7 @@ static void add_amounts(struct tr_build *build, struct tr_task_context *task, co
     tr_build_end(build);
 }
 
-/* Armada takes only limits that are what is requested. */
+/* Armada takes only limits that are what is requested; such pods are the last to be evicted. */
 static void add_resources(struct tr_build *build, struct tr_task_context *task)
 {
     tr_build_member_map(build, "resources");
@@ -339,28 +335,27 @@ static void add_volumes(struct tr_build *build, struct tr_task_context *task,
 /* ------------------------------------------------------------------------------ all of it */
 
 static void add_container(struct tr_build *build, struct tr_task_context *task,
-                          const struct tr_armada_attempt *own,
-                          const struct tr_webapi_endpoint *endpoint,
-                          const struct tri_armada_inputs *inputs)
+                          const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint,
+                          const struct tri_pod_inputs *inputs)
 {
-    struct tr_text folder = tri_armada_folder(task, own, endpoint);
+    struct tr_text folder = tri_pod_folder(task, own, endpoint);
     tr_build_map(build);
     tr_build_member_text(build, "name", tr_text_of(CONTAINER));
-    tr_build_member_text(build, "image", tr_json_text(tri_armada_setting(task, endpoint, "image")));
+    tr_build_member_text(build, "image", tr_json_text(tri_pod_setting(task, endpoint, "image")));
     add_words(build, task, endpoint, folder);
     add_environment(build, task, own, endpoint, folder, inputs);
     add_resources(build, task);
-    add_mounts(build, task, tri_armada_share(endpoint));
+    add_mounts(build, task, tri_pod_share(endpoint));
     tr_build_end(build);
 }
 
-/* From SIGTERM to SIGKILL, within Armada's bounds: one second to five minutes. */
+/* From SIGTERM to SIGKILL, within the bounds of Armada: one second to five minutes. */
 static int64_t grace_seconds(const struct tr_task_template *template)
 {
     int64_t seconds = (template->grace_ns + 999999999) / 1000000000;
-    return seconds < 1                             ? 1
-           : seconds > TR_ARMADA_GRACE_SECONDS_MAX ? TR_ARMADA_GRACE_SECONDS_MAX
-                                                   : seconds;
+    return seconds < 1                          ? 1
+           : seconds > TR_POD_GRACE_SECONDS_MAX ? TR_POD_GRACE_SECONDS_MAX
+                                                : seconds;
 }
 
 /*
@@ -371,12 +366,12 @@ static int64_t deadline_seconds(const struct tr_task_template *template)
 {
     int64_t seconds = template->timeout_ns / 1000000000;
     seconds += template->timeout_ns % 1000000000 > 0 ? 1 : 0;
-    return seconds < TR_ARMADA_DEADLINE_SECONDS_MAX ? seconds : TR_ARMADA_DEADLINE_SECONDS_MAX;
+    return seconds < TR_POD_DEADLINE_SECONDS_MAX ? seconds : TR_POD_DEADLINE_SECONDS_MAX;
 }
 
-static int build_own(struct tr_task_context *task, const struct tr_armada_attempt *own,
-                     const struct tr_webapi_endpoint *endpoint,
-                     const struct tri_armada_inputs *inputs, struct tr_bytes *pod)
+static int build_own(struct tr_task_context *task, const struct tri_pod *own,
+                     const struct tr_webapi_endpoint *endpoint, const struct tri_pod_inputs *inputs,
+                     struct tr_bytes *pod)
 {
     struct tr_build build = tr_build_of_task(task);
     tr_build_map(&build);
@@ -391,15 +386,15 @@ static int build_own(struct tr_task_context *task, const struct tr_armada_attemp
         tr_build_member_i64(&build, "activeDeadlineSeconds", deadline_s);
     }
     tr_build_member_text(&build, "priorityClassName",
-                         tr_json_text(tri_armada_setting(task, endpoint, "priority_class")));
-    add_volumes(&build, task, endpoint, tri_armada_share(endpoint));
+                         tr_json_text(tri_pod_setting(task, endpoint, "priority_class")));
+    add_volumes(&build, task, endpoint, tri_pod_share(endpoint));
     tr_build_end(&build);
     return tr_build_take(&build, pod);
 }
 
-int tri_armada_pod(struct tr_task_context *task, const struct tr_armada_attempt *own,
-                   const struct tr_webapi_endpoint *endpoint,
-                   const struct tri_armada_inputs *inputs, struct tr_bytes *pod)
+int tri_pod_spec(struct tr_task_context *task, const struct tri_pod *own,
+                 const struct tr_webapi_endpoint *endpoint, const struct tri_pod_inputs *inputs,
+                 struct tr_bytes *pod)
 {
     static const char *const paired[] = {"containers", NULL};
     const struct tr_bytes layers[] = {tr_json_get(endpoint->config, "pod"),

@@ -140,7 +140,8 @@ INCLUDES = {
     "plugins/sdk": [*FOR_PLUGINS],
     "plugins/process": [*FOR_PLUGINS, "plugins/process/"],
     "plugins/http": [*FOR_PLUGINS, "plugins/http/"],
-    "plugins/armada": [*FOR_PLUGINS, "plugins/armada/"],
+    "plugins/pod": [*FOR_PLUGINS, "plugins/pod/"],
+    "plugins/armada": [*FOR_PLUGINS, "plugins/armada/", "plugins/pod/"],
     # Here is the table of all; each plugin's own header declares its table of functions.
     "plugins/builtin": [*FOR_PLUGINS, "plugins/builtin/", "plugins/process/process.h",
                         "plugins/http/http.h", "plugins/armada/armada.h"],

@@ -167,6 +167,7 @@ DIRECTIONS = [
     ("plugins/sdk", "plugins/sdk/plugin.h", "plugins/builtin/registry.h"),
     ("plugins/process", "plugins/process/process.h", "plugins/http/http.h"),
     ("plugins/http", "plugins/sdk/json.h", "plugins/builtin/registry.h"),
+    ("plugins/pod", "plugins/pod/pod.h", "plugins/armada/armada.h"),
     ("plugins/armada", "plugins/armada/armada.h", "plugins/process/process.h"),
     ("plugins/builtin", "plugins/armada/armada.h", "plugins/armada/job.h"),
     ("deploy", "deploy/cli/command.h", "tests/sim/sim.h"),

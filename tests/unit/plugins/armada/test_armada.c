@@ -133,7 +133,7 @@ static void test_a_queue_with_a_slash(void **unused)
 /* What is read lies in the attempt's own folder, of which only the share is the operator's. */
 static void expect_fence(struct tr_text folder, uint32_t trusted_bytes)
 {
-    struct tr_text share = tri_armada_share(&fake.endpoint);
+    struct tr_text share = tri_pod_share(&fake.endpoint);
     assert_int_equal(trusted_bytes, share.size);
     assert_memory_equal(folder.data, share.data, share.size);
     assert_string_equal(fake_text(folder) + folder.size - strlen("/x-n-0"), "/x-n-0");
@@ -179,7 +179,8 @@ static void outcome(struct tr_task_event event)
                                         .failure = state.failure,
                                         .code = tr_text_of("ProcessFailed"),
                                         .message = tr_text_of("exit status 3")};
-    assert_int_equal(tri_armada_outcome(&fake.context, &state, &fake.endpoint, &event, &transition),
+    assert_int_equal(tr_armada_plugin.webapi->outcome(&fake.context, &state, &fake.endpoint, &event,
+                                                      &transition),
                      0);
 }
 
@@ -231,7 +232,7 @@ static void test_an_error_document_that_is_too_large(void **unused)
 {
     (void)unused;
     ended(TR_TASK_PHASE_SUCCESS, 0);
-    const struct tr_blob_bytes document = {.total = TR_ARMADA_ERROR_BYTES_MAX + 1};
+    const struct tr_blob_bytes document = {.total = TR_POD_ERROR_BYTES_MAX + 1};
     outcome(fake_answer(state.call, &tr_blob_bytes_schema, &document));
     assert_string_equal(fake_text(transition.message),
                         "the document at $TROUPE_ERROR has 524289 bytes; at most 524288 are read");
@@ -267,8 +268,9 @@ static void test_a_pod_that_ran_into_the_tasks_timeout(void **unused)
         transition = reported;
         fake.template.timeout_ns = timeout_ns;
         fake.endpoint.config = fake_value("{}"); /* it is so without a share, too */
-        assert_int_equal(
-            tri_armada_outcome(&fake.context, &state, &fake.endpoint, &event, &transition), 0);
+        assert_int_equal(tr_armada_plugin.webapi->outcome(&fake.context, &state, &fake.endpoint,
+                                                          &event, &transition),
+                         0);
         assert_int_equal(transition.failure, timeout_ns > 0 ? TR_FAILURE_USER : TR_FAILURE_SYSTEM);
         assert_string_equal(fake_text(transition.code),
                             timeout_ns > 0 ? "TimeoutExpired" : "DeadlineExceeded");

@@ -35,7 +35,7 @@ static int tear_down(void **unused)
     return 0;
 }
 
-static const struct tri_armada_inputs inputs = {.json = {.data = "{\"a\":1}", .size = 7}};
+static const struct tri_pod_inputs inputs = {.json = {.data = "{\"a\":1}", .size = 7}};
 
 static const char *job(void)
 {
@@ -59,7 +59,7 @@ static void job_lacks(const char *part)
     assert_null(strstr(job(), part));
 }
 
-static void is_refused(const struct tri_armada_inputs *given, const char *words)
+static void is_refused(const struct tri_pod_inputs *given, const char *words)
 {
     struct tr_bytes value = {0};
     struct tr_text problem = {0};
@@ -407,7 +407,8 @@ static void test_a_group_that_is_kept_goes_before_all_else(void **unused)
     assert_int_equal(tr_array_set(&own.job_set, tr_text_of(kept)), 0);
     fake.identity.store = 7;
     assert_string_equal(group(), kept);
-    assert_string_equal(fake_text(tri_armada_folder(&fake.context, &own, &fake.endpoint)),
+    struct tri_pod pod = tri_armada_pod(&fake.context, &own, &fake.endpoint);
+    assert_string_equal(fake_text(tri_pod_folder(&fake.context, &pod, &fake.endpoint)),
                         "/share/elsewhere-x-n-abcdefghijklm/x-n-0");
     job_has("\"clientId\":\"x-n-0.abcdefghijklm\"");
 }
@@ -454,8 +455,8 @@ static void test_an_image_of_the_pods_own(void **unused)
 static void test_files_that_pods_cannot_see(void **unused)
 {
     (void)unused;
-    const struct tri_armada_inputs file = {.json = tr_text_of("{\"f\":\"/store/blobs/ab\"}")};
-    const struct tri_armada_inputs large = {.path = tr_text_of("/store/blobs/ab")};
+    const struct tri_pod_inputs file = {.json = tr_text_of("{\"f\":\"/store/blobs/ab\"}")};
+    const struct tri_pod_inputs large = {.path = tr_text_of("/store/blobs/ab")};
     is_refused(&file, "files among its inputs lie in the store (/store): keep it below "
                       "plugins.armada.share, where pods can read it");
     is_refused(&large, "its inputs are more than the 4096 bytes that travel with a job: keep the "

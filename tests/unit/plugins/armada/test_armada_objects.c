@@ -44,7 +44,8 @@ static void outcome(struct tr_task_event event)
                                         .failure = state.failure,
                                         .code = tr_text_of("ProcessFailed"),
                                         .message = tr_text_of("exit status 3")};
-    assert_int_equal(tri_armada_outcome(&fake.context, &state, &fake.endpoint, &event, &transition),
+    assert_int_equal(tr_armada_plugin.webapi->outcome(&fake.context, &state, &fake.endpoint, &event,
+                                                      &transition),
                      0);
 }
 

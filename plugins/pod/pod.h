@@ -1,0 +1,199 @@
+/*
+ * What back ends that run tasks as pods have in common, whoever makes the pods: the pod of a task
+ * (pod_spec.c) behind a few lines of shell (pod_shell.c), its inputs (pod_inputs.c), and what it
+ * has left (pod_outcome.c), on a share (pod_share.c) or in an object store (pod_objects.c).
+ *
+ * The keys of their settings and tasks are the same, too: share, outputs, object_store, image, pod,
+ * priority_class (pod_check.c).
+ */
+#ifndef TR_PLUGINS_POD_POD_H
+#define TR_PLUGINS_POD_POD_H
+
+#include "plugins/sdk/json.h"
+#include "plugins/sdk/webapi.h"
+
+#define TR_POD_MEMORY_BYTES_MIN (1U << 20)
+#define TR_POD_GRACE_SECONDS_MAX 300
+#define TR_POD_DEADLINE_SECONDS_MAX INT32_MAX
+
+/* Of marks: letters and digits. */
+#define TR_POD_MARK_BYTES 13
+
+/* Inputs up to here travel in the pod's environment; larger ones need the store on the share. */
+#define TR_POD_INPUTS_BYTES_MAX 4096
+
+/* What an error document may have; and outputs, where they come from an object store. */
+#define TR_POD_ERROR_BYTES_MAX (512U << 10)
+#define TR_POD_OUTPUTS_BYTES_MAX (512U << 10)
+
+/* A store that is not there, or busy, is asked so often, in some two minutes all together. */
+#define TR_POD_READS_MAX 9
+#define TR_POD_READ_AGAIN_MS 500
+#define TR_POD_READ_AGAIN_MS_MAX 30000
+
+/* An attempt in the hands of this room; the pointers lead into the state of its plugin. */
+struct tri_pod {
+    const char *settings; /* where its plugin's keys stand, for people: "plugins.armada" */
+    struct tr_text below; /* GROUP/ATTEMPT: its place below a share or a store */
+    uint64_t *call;
+    bool *reads_outputs; /* the call under way does, else it looks for an error document */
+    uint32_t *reads;     /* how often that was asked without an answer */
+};
+
+/* ---- Where things are: pod_place.c. ---------------------------------------------------------- */
+
+/* A task's own key, else the endpoint's; empty: neither has it. */
+struct tr_bytes tri_pod_setting(struct tr_task_context *task,
+                                const struct tr_webapi_endpoint *endpoint, const char *key);
+
+/* Where the pods of an endpoint and the engine both find files; empty: nowhere. */
+struct tr_text tri_pod_share(const struct tr_webapi_endpoint *endpoint);
+
+/* The folder of an attempt's documents, as its pod and, with a share, the engine see it. */
+struct tr_text tri_pod_folder(struct tr_task_context *task, const struct tri_pod *own,
+                              const struct tr_webapi_endpoint *endpoint);
+
+/* What lies at `base`, a folder or a URL, for this attempt. */
+struct tr_text tri_pod_place(struct tr_task_context *task, const struct tri_pod *own,
+                             struct tr_text base);
+
+/* Beside an attempt's folder, one that all attempts of the task or element share. */
+struct tr_text tri_pod_checkpoint(struct tr_task_context *task, struct tr_text folder);
+
+/*
+ * What no other node of any store has in common with this one, in letters and digits; or no other
+ * attempt of any element. And what people know it by, of at most `size_max` bytes: the execution's
+ * own name and the node's, where whatever is neither letter nor digit is "-".
+ */
+void tri_pod_mark(struct tr_task_context *task, bool is_of_attempt,
+                  char mark[TR_POD_MARK_BYTES + 1]);
+struct tr_text tri_pod_front(struct tr_task_context *task, size_t size_max);
+
+/* ---- A pod: pod_inputs.c, pod_spec.c, pod_shell.c. ------------------------------------------- */
+
+/* What a pod finds its inputs by: the document itself, or the path of a file that holds it. */
+struct tri_pod_inputs {
+    struct tr_text json;
+    struct tr_text path;
+};
+
+/*
+ * Finds a task's inputs; may call the store, whose answer it is called again with: not ready then.
+ * A transition that is a failure ends the attempt.
+ */
+TR_MUST_USE int tri_pod_find_inputs(struct tr_task_context *task, const struct tri_pod *own,
+                                    const struct tr_task_event *event,
+                                    struct tri_pod_inputs *inputs, bool *is_ready,
+                                    struct tr_transition *transition);
+
+/* Words for what settings and task leave open; empty: nothing. */
+struct tr_text tri_pod_missing(struct tr_task_context *task, const struct tri_pod *own,
+                               const struct tr_webapi_endpoint *endpoint,
+                               const struct tri_pod_inputs *inputs);
+
+/* The lines of /bin/sh around a task's command, where $0 is the attempt's folder and "$@" they. */
+struct tr_text tri_pod_shell(struct tr_task_context *task,
+                             const struct tr_webapi_endpoint *endpoint);
+
+/* The pod spec of a task: its own words, with what settings and task lay over it. */
+TR_MUST_USE int tri_pod_spec(struct tr_task_context *task, const struct tri_pod *own,
+                             const struct tr_webapi_endpoint *endpoint,
+                             const struct tri_pod_inputs *inputs, struct tr_bytes *spec);
+
+/* ---- An object store: pod_objects.c. --------------------------------------------------------- */
+
+/* Where an endpoint's pods leave their documents, as `outputs` and `object_store` say. */
+struct tri_pod_objects {
+    struct tr_text url; /* of its folder, without a / at its end; empty: there is no such store */
+    struct tr_text region;
+    struct tr_text group; /* of the secret that signs, ACCESS:SECRET[:TOKEN]; empty: none does */
+    struct tr_text key;
+};
+struct tri_pod_objects tri_pod_objects(struct tr_task_context *task,
+                                       const struct tr_webapi_endpoint *endpoint);
+
+/* The URL of a document of this attempt; empty: there is no store, or no memory. */
+struct tr_text tri_pod_object(struct tr_task_context *task, const struct tri_pod *own,
+                              const struct tr_webapi_endpoint *endpoint, const char *name);
+
+/* The first / in a text that is behind something, as a secret's reference has it; NULL: none. */
+const char *tri_pod_slash(struct tr_text text);
+
+/* ---- What a pod has left: pod_outcome.c. ----------------------------------------------------- */
+
+/* The documents, in the order in which they are asked for. */
+enum tri_pod_document {
+    TRI_POD_ERROR_DOCUMENT,
+    TRI_POD_OUTPUTS_DOCUMENT,
+};
+
+/* The result of asking for a document. */
+enum tri_pod_found {
+    TRI_POD_FOUND,      /* `json`, or outputs that were read already: `slots` */
+    TRI_POD_MISSING,    /* it is not there: `words` */
+    TRI_POD_WRONG,      /* the task's failure: `code`, `words` */
+    TRI_POD_TOO_LARGE,  /* `words` */
+    TRI_POD_BUSY,       /* the store does not answer, for now: `words` */
+    TRI_POD_UNREADABLE, /* `words` */
+    TRI_POD_DENIED,     /* and will be until it is repaired: `words` */
+};
+
+struct tri_pod_answer {
+    enum tri_pod_found found;
+    struct tr_text json;
+    struct tr_bytes slots;
+    struct tr_text code;
+    struct tr_text words;
+};
+
+/* Where documents are found. `ask` calls a service, `read` reads its answer or failure. */
+struct tri_pod_source {
+    int (*ask)(struct tr_task_context *task, const struct tri_pod *own,
+               const struct tr_webapi_endpoint *endpoint, enum tri_pod_document document,
+               uint64_t *call);
+    int (*read)(struct tr_task_context *task, const struct tri_pod *own,
+                const struct tr_webapi_endpoint *endpoint, enum tri_pod_document document,
+                const struct tr_task_event *event, struct tri_pod_answer *answer);
+};
+extern const struct tri_pod_source tri_pod_share_source;   /* pod_share.c */
+extern const struct tri_pod_source tri_pod_objects_source; /* pod_objects.c */
+
+/* As tr_webapi's `outcome`. */
+TR_MUST_USE int tri_pod_outcome(struct tr_task_context *task, const struct tri_pod *own,
+                                const struct tr_webapi_endpoint *endpoint,
+                                const struct tr_task_event *event,
+                                struct tr_transition *transition);
+
+/* After a success: logs are kept, and all else that lies on the share goes. */
+TR_MUST_USE int tri_pod_clean(struct tr_task_context *task, const struct tri_pod *own,
+                              const struct tr_webapi_endpoint *endpoint);
+
+/* ---- Keys: pod_check.c. ---------------------------------------------------------------------- */
+
+/* Where words are written, and of what they speak: "config" or "plugins.armada". */
+struct tri_pod_checker {
+    const char *place;
+    const char *owner; /* whose pods: "Armada" */
+    char *problem;
+    size_t size;
+};
+
+#define TRI_POD_REFUSE(checker, ...) \
+    tr_config_refuse((checker)->problem, (checker)->size, __VA_ARGS__)
+
+/* Labels and annotations: Kubernetes takes texts only. */
+int tri_pod_check_texts(const struct tri_pod_checker *checker, struct tr_bytes config,
+                        const char *key);
+
+/* A pod that is laid over: its containers are a list. */
+int tri_pod_check_containers(const struct tri_pod_checker *checker, struct tr_bytes config);
+
+/* What a process of this machine has, and no pod. */
+int tri_pod_check_possible(const struct tri_pod_checker *checker,
+                           const struct tr_task_template *task);
+
+/* The keys `share`, and `outputs` with `object_store`, of an endpoint. */
+int tri_pod_check_share(const struct tri_pod_checker *checker, struct tr_bytes share);
+int tri_pod_check_objects(const struct tri_pod_checker *checker, struct tr_bytes config);
+
+#endif
