@@ -244,7 +244,8 @@ static int is_whole_group(struct tri_refresh *refresh, const struct tri_list_row
 {
     const void *row;
     *is_whole = false;
-    if (queue->verb != TR_WEBAPI_VERB_CANCEL) {
+    bool has_ended = refresh->watched != NULL && refresh->watched->removes; /* some of its jobs */
+    if (queue->verb != TR_WEBAPI_VERB_CANCEL || has_ended) {
         return 0;
     }
     int error = tr_rows_get(&refresh->rows, queue->group, &row);
@@ -506,7 +507,10 @@ static int read_answer(struct tri_refresh *refresh, const struct tri_list_row *c
     if (read == TR_MEMORY) {
         return read;
     }
-    if (read != 0) {
+    if (read == TR_BUSY) {
+        result->response_class = TR_WEBAPI_RESPONSE_UNSURE;
+        (void)snprintf(result->what, sizeof result->what, "%u", result->status);
+    } else if (read != 0) {
         result->response_class = TR_WEBAPI_RESPONSE_UNSURE;
         (void)snprintf(result->what, sizeof result->what, "%u, nonsense", result->status);
         (void)snprintf(result->words, sizeof result->words,

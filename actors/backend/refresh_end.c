@@ -210,12 +210,30 @@ static int wait_for_end(struct tri_refresh *refresh, uint32_t number, struct tri
     return error != 0 ? error : tri_refresh_job_wait_poll(refresh, number, job);
 }
 
+/* What was left of one that has ended is gone, or will never go by this; else it is tried again. */
+static int removed(struct tri_refresh *refresh, const struct tri_call_result *result,
+                   uint32_t number, struct tri_job_row *job)
+{
+    if (tri_refresh_classify_splits(job, result)) {
+        return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, true);
+    }
+    bool is_over = result->response_class == TR_WEBAPI_RESPONSE_READ ||
+                   result->response_class == TR_WEBAPI_RESPONSE_REFUSED;
+    job->batch_max = 0;
+    job->marks |= is_over ? TRI_JOB_REMOVED : 0;
+    return is_over ? tri_refresh_job_settle(refresh, number, job)
+                   : tri_refresh_job_wait_again(refresh, number, job);
+}
+
 int tri_refresh_end_item(struct tri_refresh *refresh, const struct tri_list_row *call,
                          const struct tri_call_result *result, uint32_t number,
                          struct tri_job_row *job)
 {
     char room[300];
     (void)call;
+    if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
+        return removed(refresh, result, number, job);
+    }
     if (!tri_refresh_end_is_wanted(job)) {
         return tri_refresh_job_settle(refresh, number, job);
     }

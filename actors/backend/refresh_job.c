@@ -34,8 +34,18 @@ static int settle_submitted(struct tri_refresh *refresh, uint32_t number, struct
     return tri_refresh_job_wait_poll(refresh, number, job);
 }
 
+/* Of the watched shape: what has ended is still there until it is removed. */
+static bool is_to_be_removed(const struct tri_refresh *refresh, const struct tri_job_row *job)
+{
+    return refresh->watched != NULL && refresh->watched->removes &&
+           (job->marks & TRI_JOB_MADE) != 0 && (job->marks & TRI_JOB_REMOVED) == 0;
+}
+
 static int settle_terminal(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
+    if (tr_key_is_none(job->watched.actor.key) && is_to_be_removed(refresh, job)) {
+        return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false);
+    }
     return tr_key_is_none(job->watched.actor.key)
                ? tri_refresh_tombstone_settle(refresh, number, job)
                : 0;
@@ -154,8 +164,12 @@ int tri_refresh_job_on_time(struct tri_refresh *refresh, uint32_t number, struct
     bool is_due;
     int error;
     switch (job->stage) {
-    case TR_WEBAPI_STAGE_UNKNOWN:
     case TR_WEBAPI_STAGE_TERMINAL:
+        if (is_to_be_removed(refresh, job)) {
+            return tri_refresh_job_settle(refresh, number, job);
+        }
+        return tri_refresh_reconcile_on_time(refresh, number, job);
+    case TR_WEBAPI_STAGE_UNKNOWN:
         return tri_refresh_reconcile_on_time(refresh, number, job);
     case TR_WEBAPI_STAGE_CANCELLING:
         error = tri_refresh_end_is_due(refresh, job, &is_due);

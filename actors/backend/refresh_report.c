@@ -347,6 +347,9 @@ static int take_is(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
     bool is_new = job->stage == TR_WEBAPI_STAGE_INTENT || job->stage == TR_WEBAPI_STAGE_UNKNOWN;
     if (is_new) {
         job->marks |= TRI_JOB_FOUND_NEWS;
+        /* Who it is that has its name a watch does not show: it is asked about once. */
+        bool is_bare = refresh->watched != NULL && report->handle.size == 0;
+        job->marks |= is_bare ? TRI_JOB_UNHEARD : 0;
         error = tri_refresh_job_free(refresh, job);
         if (error == 0) {
             error = tri_refresh_job_made(refresh, number, job);
@@ -415,6 +418,9 @@ int tri_refresh_report_take(struct tri_refresh *refresh, uint8_t verb,
         break;
     case TR_WEBAPI_LATER:
         job->marks |= verb == TR_WEBAPI_VERB_CREATE ? TRI_JOB_REPORTED : 0;
+        error = report->reason.size == 0
+                    ? 0
+                    : tri_refresh_job_waits(refresh, job, report->reason, report->reason);
         break;
     case TR_WEBAPI_ABSENT:
         error = tri_refresh_job_absent(refresh, verb, job, number);

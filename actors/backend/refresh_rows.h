@@ -61,6 +61,7 @@ enum tri_job_mark {
     TRI_JOB_UNHEARD = 1 << 11,   /* its group's stream may have shown it before it was known here */
     TRI_JOB_UNENDED = 1 << 12,   /* the last call that was to end it has not */
     TRI_JOB_EARLIER = 1 << 13,   /* it was called for in an earlier life of the engine */
+    TRI_JOB_REMOVED = 1 << 14,   /* it has ended, and what was left of it is gone */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */

@@ -154,7 +154,8 @@ enum tr_webapi_news {
     TR_WEBAPI_IS,      /* `phase` is where it is; UNDEFINED: nothing new is said of that */
     TR_WEBAPI_ABSENT,  /* the back end knows no such job (yet) */
     TR_WEBAPI_REFUSED, /* it will never be made like this: `code` and `message` */
-    TR_WEBAPI_LATER,   /* it was certainly not made (ended, found), and is asked for again */
+    TR_WEBAPI_LATER,   /* it was certainly not made (ended, found), and is asked for again; `reason`
+                          says why */
 };
 
 /*
@@ -238,7 +239,7 @@ struct tr_webapi_rule {
 /*
  * `items_max` at once; 0: there is no such verb, which only `find`, `failures` and `stream` may be.
  * Errors of both functions are those of a plugin that is broken: TR_MALFORMED from `read` is an
- * answer that makes no sense, and of the class UNSURE. `read` need not report every item: what it
+ * answer that makes no sense, and of the class UNSURE; so is TR_BUSY, of one that says so itself. `read` need not report every item: what it
  * says nothing of was not found (find), made without a handle (create), unchanged (all others).
  */
 struct tr_webapi_verb {
@@ -283,6 +284,11 @@ struct tr_webapi_stream {
 struct tr_webapi_watch {
     /* A watch that says nothing for so long begins anew: a back end that works says something. */
     uint32_t silence_ms;
+    /*
+     * What has ended is still there until `cancel` removes it: that is called once its task is done
+     * with it. False: it goes by itself.
+     */
+    bool removes;
     /* The scope of a job set (batch->job_set): at most TR_WEBAPI_JOB_SET_BYTES_MAX. */
     int (*scope)(struct tr_webapi_batch *batch, struct tr_text *scope);
     /* Asks for a page; the first one where `page` is empty. It is delivered as TR_HTTP_ITEMS. */

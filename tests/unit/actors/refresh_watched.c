@@ -55,6 +55,7 @@ static int read_line(struct tr_webapi_batch *batch, struct tr_bytes line)
 }
 
 static const struct tr_webapi_watch watch = {.silence_ms = 75000,
+                                             .removes = true,
                                              .scope = find_scope,
                                              .write_list = write_list,
                                              .item = read_item,

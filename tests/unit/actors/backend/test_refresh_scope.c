@@ -20,6 +20,12 @@ static void make(const char *group, uint32_t count)
     }
 }
 
+static enum back_fault back_fault_of_cancels(uint8_t verb, uint32_t nth)
+{
+    (void)nth;
+    return verb == TR_WEBAPI_VERB_CANCEL ? BACK_BUSY : BACK_FINE;
+}
+
 static void require_calls(uint32_t lists, uint32_t watches)
 {
     assert_int_equal(back.lists, lists);
@@ -67,7 +73,7 @@ static void test_groups_of_a_scope_share_a_watch(void **state)
     for (uint32_t i = 0; i < 500; i++) {
         refresh_stand_drop(i);
     }
-    refresh_stand_pass(TR_REFRESH_REST_MS + 10);
+    refresh_stand_pass(TR_REFRESH_REST_MS + 10000);
     assert_int_equal(refresh_stand_state()->jobs, 0);
     assert_int_equal(refresh_stand_state()->streaming, 0);
     assert_int_equal(refresh_stand_state()->blobs_kept, 0); /* cursors, names: nothing is left */
@@ -344,6 +350,31 @@ static void test_a_job_that_moves_here_is_asked_about_once(void **state)
     refresh_stand_end();
 }
 
+/* What has ended is removed once its task is done with it: together, and again where that fails. */
+static void test_what_has_ended_is_removed(void **state)
+{
+    (void)state;
+    begin();
+    make("a.1", 1000);
+    let_things_settle();
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    let_things_settle();
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CANCEL], 0); /* its task may still read it */
+    back.fault = back_fault_of_cancels;
+    for (uint32_t i = 0; i < 1000; i++) {
+        refresh_stand_drop(i);
+    }
+    refresh_stand_pass(500);
+    back.fault = NULL;
+    refresh_stand_crash();
+    refresh_stand_pass(10000);
+    assert_int_equal(back.items[TR_WEBAPI_VERB_CANCEL], 1000);
+    assert_true(back.calls[TR_WEBAPI_VERB_CANCEL] <= 2 * 1000 / 200 + 4);
+    assert_int_equal(back.whole_cancels, 0);
+    assert_int_equal(refresh_stand_state()->jobs, 0);
+    refresh_stand_end();
+}
+
 /* What lies behind the table of a plugin older than the watched shape is not looked at. */
 static void test_an_older_plugin_has_no_watch(void **state)
 {
@@ -377,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_a_crash_makes_nothing_twice),
         cmocka_unit_test(test_who_does_not_know_is_looked_for_in_a_list),
         cmocka_unit_test(test_a_job_that_moves_here_is_asked_about_once),
+        cmocka_unit_test(test_what_has_ended_is_removed),
         cmocka_unit_test(test_an_older_plugin_has_no_watch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
