@@ -38,6 +38,7 @@ struct tri_pod {
     uint64_t *call;
     bool *reads_outputs; /* the call under way does, else it looks for an error document */
     uint32_t *reads;     /* how often that was asked without an answer */
+    bool is_deleted;     /* somebody has deleted its pod: only outputs make that a success */
 };
 
 /* ---- Where things are: pod_place.c. ---------------------------------------------------------- */

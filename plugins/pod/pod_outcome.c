@@ -99,9 +99,12 @@ static int give_outputs(struct tr_task_context *task, const struct tri_pod *own,
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
 
-static int outputs_missing(struct tr_task_context *task, struct tr_text words,
-                           struct tr_transition *transition)
+static int outputs_missing(struct tr_task_context *task, const struct tri_pod *own,
+                           struct tr_text words, struct tr_transition *transition)
 {
+    if (own->is_deleted) {
+        return 0;
+    }
     return tr_task_template(task)->output_count == 0
                ? tr_task_succeed(transition)
                : tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("OutputsNotFound"),
@@ -117,12 +120,13 @@ static int classify_document(struct tr_task_context *task, const struct tri_pod 
     bool is_there = answer->found == TRI_POD_FOUND;
     if (*own->reads_outputs) {
         return is_there ? give_outputs(task, own, endpoint, answer, transition)
-                        : outputs_missing(task, answer->words, transition);
+                        : outputs_missing(task, own, answer->words, transition);
     }
     if (is_there) {
         return tr_task_failure_json(task, answer->json, transition);
     }
-    return transition->phase == TR_TASK_PHASE_SUCCESS
+    bool may_have_outputs = own->is_deleted && tr_task_template(task)->output_count > 0;
+    return transition->phase == TR_TASK_PHASE_SUCCESS || may_have_outputs
                ? ask_first(task, own, endpoint, true, transition)
                : 0;
 }
@@ -201,7 +205,8 @@ int tri_pod_outcome(struct tr_task_context *task, const struct tri_pod *own,
         return 0;
     }
     if (event->kind == TR_TASK_NEWS) {
-        return is_of_the_task(transition) ? ask_first(task, own, endpoint, false, transition) : 0;
+        bool is_asked = is_of_the_task(transition) || own->is_deleted;
+        return is_asked ? ask_first(task, own, endpoint, false, transition) : 0;
     }
     if (event->kind != TR_TASK_TIMER && !is_its_call(own, event)) {
         return tr_task_is(transition, TR_TASK_PHASE_RUNNING, (struct tr_text){0});

@@ -239,8 +239,9 @@ struct tr_webapi_rule {
 /*
  * `items_max` at once; 0: there is no such verb, which only `find`, `failures` and `stream` may be.
  * Errors of both functions are those of a plugin that is broken: TR_MALFORMED from `read` is an
- * answer that makes no sense, and of the class UNSURE; so is TR_BUSY, of one that says so itself. `read` need not report every item: what it
- * says nothing of was not found (find), made without a handle (create), unchanged (all others).
+ * answer that makes no sense, and of the class UNSURE; so is TR_BUSY, of one that says so itself.
+ * `read` need not report every item: what it says nothing of was not found (find), made without a
+ * handle (create), unchanged (all others).
  */
 struct tr_webapi_verb {
     uint32_t items_max;

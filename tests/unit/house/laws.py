@@ -142,6 +142,7 @@ INCLUDES = {
     "plugins/http": [*FOR_PLUGINS, "plugins/http/"],
     "plugins/pod": [*FOR_PLUGINS, "plugins/pod/"],
     "plugins/armada": [*FOR_PLUGINS, "plugins/armada/", "plugins/pod/"],
+    "plugins/kubernetes": [*FOR_PLUGINS, "plugins/kubernetes/", "plugins/pod/"],
     # Here is the table of all; each plugin's own header declares its table of functions.
     "plugins/builtin": [*FOR_PLUGINS, "plugins/builtin/", "plugins/process/process.h",
                         "plugins/http/http.h", "plugins/armada/armada.h"],

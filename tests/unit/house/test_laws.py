@@ -168,6 +168,7 @@ DIRECTIONS = [
     ("plugins/process", "plugins/process/process.h", "plugins/http/http.h"),
     ("plugins/http", "plugins/sdk/json.h", "plugins/builtin/registry.h"),
     ("plugins/pod", "plugins/pod/pod.h", "plugins/armada/armada.h"),
+    ("plugins/kubernetes", "plugins/pod/pod.h", "plugins/armada/armada.h"),
     ("plugins/armada", "plugins/armada/armada.h", "plugins/process/process.h"),
     ("plugins/builtin", "plugins/armada/armada.h", "plugins/armada/job.h"),
     ("deploy", "deploy/cli/command.h", "tests/sim/sim.h"),

@@ -1,0 +1,377 @@
+/*
+ * The Kubernetes plugin: a task is a pod of a cluster, made by its API server, and heard of by one
+ * list and one watch for all that a store has made in a namespace.
+ *
+ * Its idempotency level is exact: a pod's name follows from the identity, and the API server makes
+ * one of each. A request of unknown outcome is concluded by the watch, since its pod may have ended
+ * and been deleted meanwhile.
+ */
+#include "plugins/kubernetes/kubernetes.h"
+
+#include <stdio.h>
+
+#include "runtime/troupe.h"
+
+TR_KUBERNETES_SCHEMAS(TR_SCHEMA_DEFINE)
+
+#define SETTINGS "plugins.kubernetes"
+#define NAMESPACE "default"
+
+/* -------------------------------------------------------------------------------------- group */
+
+static struct tr_text namespace_of(struct tr_task_context *task,
+                                   const struct tr_webapi_endpoint *endpoint)
+{
+    struct tr_text namespace = tr_json_text(tri_pod_setting(task, endpoint, "namespace"));
+    return namespace.size > 0 ? namespace : tr_text_of(NAMESPACE);
+}
+
+static int find_group(struct tr_task_context *task, const void *state,
+                      const struct tr_webapi_endpoint *endpoint, struct tr_text *group)
+{
+    const struct tr_kubernetes_attempt *own = state;
+    char mark[TR_POD_MARK_BYTES + 1];
+    struct tr_text kept = tr_array_get(&own->job_set);
+    if (kept.size > 0) {
+        *group = kept;
+        return 0;
+    }
+    struct tr_text namespace = namespace_of(task, endpoint);
+    tri_pod_mark(task, false, mark);
+    struct tr_text words =
+        tr_task_format(task, "%.*s/%016llx/%s", (int)namespace.size, namespace.data,
+                       (unsigned long long)tr_task_identity(task)->store, mark);
+    if (words.size == 0) {
+        return TR_MEMORY;
+    }
+    *group = words;
+    return 0;
+}
+
+/* The attempt, for the room of pods. */
+static struct tri_pod pod_of(struct tr_task_context *task, struct tr_kubernetes_attempt *own,
+                             const struct tr_webapi_endpoint *endpoint)
+{
+    struct tri_kubernetes_group parts;
+    struct tr_text group = {0};
+    struct tr_text front = tri_pod_front(task, TR_KUBERNETES_NAME_BYTES_MAX / 2);
+    struct tr_text name = tr_task_generated_name(task);
+    struct tri_pod pod = {.settings = SETTINGS,
+                          .call = &own->call,
+                          .reads_outputs = &own->reads_outputs,
+                          .reads = &own->reads};
+    if (find_group(task, own, endpoint, &group) == 0 && tri_kubernetes_group_read(group, &parts)) {
+        pod.below =
+            tr_task_format(task, "%.*s-%.*s/%.*s", (int)front.size, front.data,
+                           (int)parts.mark.size, parts.mark.data, (int)name.size, name.data);
+    }
+    return pod;
+}
+
+/* ------------------------------------------------------------------------------------ the pod */
+
+/* The endpoint's map of a name, the task's laid over it, and ours over both. */
+static void build_map(struct tr_build *build, struct tr_task_context *task,
+                      const struct tr_webapi_endpoint *endpoint, const char *name,
+                      struct tr_bytes ours)
+{
+    static const char *const paired[] = {NULL};
+    struct tr_build users = tr_build_of_task(task);
+    struct tr_bytes both = {0};
+    struct tr_bytes base = tr_json_get(endpoint->config, name);
+    struct tr_bytes over = tr_json_get(tr_task_template(task)->config, name);
+    tr_build_laid_over(&users, base.size > 0 ? base : ours, over.size > 0 ? over : ours, paired);
+    if (build->error == 0) {
+        build->error = tr_build_take(&users, &both);
+    }
+    tr_build_name(build, tr_text_of(name));
+    tr_build_laid_over(build, both, ours, paired);
+}
+
+static int build_texts(struct tr_task_context *task, const char *const (*rows)[2], size_t count,
+                       struct tr_bytes *map)
+{
+    struct tr_build build = tr_build_of_task(task);
+    tr_build_map(&build);
+    for (size_t i = 0; i < count; i++) {
+        tr_build_member_text(&build, rows[i][0], tr_text_of(rows[i][1]));
+    }
+    tr_build_end(&build);
+    return tr_build_take(&build, map);
+}
+
+/* What a pod of ours is known by. */
+static int build_marks(struct tr_task_context *task, const struct tri_kubernetes_group *group,
+                       const char *name, struct tr_bytes *labels, struct tr_bytes *annotations)
+{
+    char store[TR_WEBAPI_JOB_SET_BYTES_MAX + 1];
+    char mark[TR_POD_MARK_BYTES + 1];
+    char identity[TR_WEBAPI_JOB_SET_BYTES_MAX + 1];
+    struct tr_text attempt = tr_task_generated_name(task);
+    (void)snprintf(store, sizeof store, "%.*s", (int)group->store.size, group->store.data);
+    (void)snprintf(identity, sizeof identity, "%.*s", (int)attempt.size, attempt.data);
+    tri_kubernetes_mark(group->store, attempt, mark);
+    const char *const label_rows[][2] = {{TRI_KUBERNETES_STORE_LABEL, store},
+                                         {TRI_KUBERNETES_MARK_LABEL, mark},
+                                         {TRI_KUBERNETES_ATTEMPT_LABEL, identity}};
+    const char *const annotation_rows[][2] = {{TRI_KUBERNETES_NAME_ANNOTATION, name}};
+    int error = build_texts(task, label_rows, TR_COUNT_OF(label_rows), labels);
+    return error != 0
+               ? error
+               : build_texts(task, annotation_rows, TR_COUNT_OF(annotation_rows), annotations);
+}
+
+static int build_pod(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+                     const struct tri_kubernetes_group *group, struct tr_bytes spec,
+                     struct tr_bytes *pod)
+{
+    char name[TR_KUBERNETES_NAME_BYTES_MAX + 1];
+    struct tr_bytes labels = {0};
+    struct tr_bytes annotations = {0};
+    tri_kubernetes_name(group->store, tr_task_generated_name(task), name);
+    int error = build_marks(task, group, name, &labels, &annotations);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_build build = tr_build_of_task(task);
+    tr_build_map(&build);
+    tr_build_member_text(&build, "kind", tr_text_of("Pod"));
+    tr_build_member_text(&build, "apiVersion", tr_text_of("v1"));
+    tr_build_member_map(&build, "metadata");
+    tr_build_member_text(&build, "name", tr_text_of(name));
+    build_map(&build, task, endpoint, "labels", labels);
+    build_map(&build, task, endpoint, "annotations", annotations);
+    tr_build_end(&build);
+    tr_build_member_value(&build, "spec", spec);
+    tr_build_end(&build);
+    return tr_build_take(&build, pod);
+}
+
+/* ------------------------------------------------------------------------------------ prepare */
+
+static int refuse(struct tr_transition *transition, struct tr_text words)
+{
+    return tr_task_refuse(transition, tr_text_of("BadTaskSpecification"), words);
+}
+
+/* From now on its group is that of this store and of the settings as they are. */
+static int keep_group(struct tr_kubernetes_attempt *own, struct tr_text group)
+{
+    return own->job_set.size == 0 ? tr_array_set(&own->job_set, group) : 0;
+}
+
+static int make_job(struct tr_task_context *task, struct tr_kubernetes_attempt *own,
+                    const struct tr_webapi_endpoint *endpoint, const struct tri_pod_inputs *inputs,
+                    struct tr_webapi_job *job, struct tr_transition *transition)
+{
+    struct tri_pod pod = pod_of(task, own, endpoint);
+    struct tri_kubernetes_group parts;
+    struct tr_text group = {0};
+    struct tr_bytes spec = {0};
+    struct tr_text missing = tri_pod_missing(task, &pod, endpoint, inputs);
+    if (missing.size > 0) {
+        return refuse(transition, missing);
+    }
+    int error = find_group(task, own, endpoint, &group);
+    if (error == 0 && !tri_kubernetes_group_read(group, &parts)) {
+        return TR_INVALID;
+    }
+    if (error == 0) {
+        error = tri_pod_spec(task, &pod, endpoint, inputs, &spec);
+    }
+    if (error == 0) {
+        error = build_pod(task, endpoint, &parts, spec, &job->body);
+    }
+    if (error == TR_LIMIT || error == TR_INVALID) {
+        return refuse(transition,
+                      tr_text_of(error == TR_LIMIT
+                                     ? "its pod is larger, or nested deeper, than a job may be"
+                                     : "a word of `run` or the environment is no UTF-8"));
+    }
+    if (error == 0) {
+        error = keep_group(own, group);
+    }
+    job->is_ready = error == 0;
+    size_t share_bytes = tri_pod_share(endpoint).size;
+    if (error == 0 && share_bytes > 0) {
+        error = tr_task_shared_folder(task, tri_pod_folder(task, &pod, endpoint), share_bytes);
+    }
+    return error == TR_LIMIT ? 0 : error; /* too long to be shown, and to name files in */
+}
+
+static int prepare(struct tr_task_context *task, void *state,
+                   const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
+                   struct tr_webapi_job *job, struct tr_transition *transition)
+{
+    struct tr_kubernetes_attempt *own = state;
+    struct tri_pod pod = pod_of(task, own, endpoint);
+    struct tri_pod_inputs inputs = {0};
+    bool is_ready = false;
+    int error = tri_pod_find_inputs(task, &pod, event, &inputs, &is_ready, transition);
+    return error == 0 && is_ready ? make_job(task, own, endpoint, &inputs, job, transition) : error;
+}
+
+/* --------------------------------------------------------------------------- what it has left */
+
+static int outcome(struct tr_task_context *task, void *state,
+                   const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
+                   struct tr_transition *transition)
+{
+    struct tri_pod pod = pod_of(task, state, endpoint);
+    /* It may have done its work before: what it has left says so. */
+    pod.is_deleted = tr_text_equal(transition->code, tr_text_of("ResourceDeletedExternally"));
+    return tri_pod_outcome(task, &pod, endpoint, event, transition);
+}
+
+static int finalize(struct tr_task_context *task, void *state, uint8_t phase)
+{
+    struct tr_kubernetes_attempt *own = state;
+    const struct tr_webapi_endpoint *endpoint =
+        tr_task_endpoint(task, tr_array_get(&own->endpoint));
+    int error = tr_webapi_finalize(task, state, phase);
+    bool is_cleaned = error == 0 && phase == TR_TASK_PHASE_SUCCESS && endpoint != NULL &&
+                      tri_pod_share(endpoint).size > 0;
+    if (!is_cleaned) {
+        return error;
+    }
+    struct tri_pod pod = pod_of(task, own, endpoint);
+    return tri_pod_clean(task, &pod, endpoint);
+}
+
+/* -------------------------------------------------------------------------------------- check */
+
+#define KEYS_OF_BOTH                                                                  \
+    {"namespace", TR_CODEC_TEXT}, {"image", TR_CODEC_TEXT}, {"labels", TR_CODEC_MAP}, \
+        {"annotations", TR_CODEC_MAP}, {"pod", TR_CODEC_MAP},                         \
+    {                                                                                 \
+        "priority_class", TR_CODEC_TEXT                                               \
+    }
+
+static const struct tr_config_key task_keys[] = {KEYS_OF_BOTH};
+
+/* `share`, the last one, is a text or a mapping. */
+static const struct tr_config_key settings_keys[] = {KEYS_OF_BOTH,
+                                                     {"outputs", TR_CODEC_TEXT},
+                                                     {"object_store", TR_CODEC_MAP},
+                                                     {"share", TR_CODEC_TEXT}};
+
+/* Namespaces are labels of DNS (RFC 1123); one that is not would be another path of the API. */
+static int check_namespace(const struct tri_pod_checker *checker, struct tr_bytes config)
+{
+    struct tr_text name = tr_config_text(config, "namespace", (struct tr_text){0});
+    bool is_plain = name.size <= TR_KUBERNETES_NAMESPACE_BYTES_MAX;
+    for (size_t i = 0; i < name.size && is_plain; i++) {
+        char letter = name.data[i];
+        bool is_end = i == 0 || i + 1 == name.size;
+        is_plain = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
+                   (letter == '-' && !is_end);
+    }
+    return is_plain ? 0
+                    : TRI_POD_REFUSE(checker,
+                                     "%s.namespace has to be of small letters, digits and -, at "
+                                     "most %d of them",
+                                     checker->place, TR_KUBERNETES_NAMESPACE_BYTES_MAX);
+}
+
+static int check_common(const struct tri_pod_checker *checker, struct tr_bytes config)
+{
+    int error = check_namespace(checker, config);
+    if (error == 0) {
+        error = tri_pod_check_texts(checker, config, "labels");
+    }
+    if (error == 0) {
+        error = tri_pod_check_texts(checker, config, "annotations");
+    }
+    return error != 0 ? error : tri_pod_check_containers(checker, config);
+}
+
+static int check(const struct tr_task_template *task, char *problem, size_t problem_size)
+{
+    const struct tri_pod_checker checker = {
+        .place = "config", .owner = "Kubernetes", .problem = problem, .size = problem_size};
+    int error = tr_webapi_check(task, task_keys, TR_COUNT_OF(task_keys), problem, problem_size);
+    if (error == 0) {
+        error = check_common(&checker, task->config);
+    }
+    return error != 0 ? error : tri_pod_check_possible(&checker, task);
+}
+
+static int check_endpoint(struct tr_bytes config, char *problem, size_t problem_size)
+{
+    const struct tri_pod_checker checker = {
+        .place = SETTINGS, .owner = "Kubernetes", .problem = problem, .size = problem_size};
+    struct tr_config_key keys[TR_COUNT_OF(settings_keys)];
+    bool is_map = tr_json_type(tr_json_get(config, "share")) == TR_CODEC_MAP;
+    memcpy(keys, settings_keys, sizeof keys);
+    keys[TR_COUNT_OF(keys) - 1].type = is_map ? TR_CODEC_MAP : TR_CODEC_TEXT;
+    int error =
+        tr_config_check_as(SETTINGS, config, keys, TR_COUNT_OF(keys), problem, problem_size);
+    if (error == 0) {
+        error = check_common(&checker, config);
+    }
+    if (error == 0) {
+        error = tri_pod_check_share(&checker, tr_json_get(config, "share"));
+    }
+    return error != 0 ? error : tri_pod_check_objects(&checker, config);
+}
+
+/* ---------------------------------------------------------------------------------- the shape */
+
+/* What means more, or less, than its status says is read (kubernetes_call.c). */
+static const struct tr_webapi_rule rules[] = {
+    {TR_WEBAPI_VERB_CREATE, 400, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_CREATE, 403, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_CREATE, 404, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_CREATE, 409, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_CREATE, 413, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_CREATE, 422, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_CREATE, 500, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_STATUS, 404, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_CANCEL, 403, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_CANCEL, 404, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_CANCEL, 409, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_STREAM, 410, TR_WEBAPI_RESPONSE_REFUSED},
+};
+
+static const struct tr_webapi_watch watch = {
+    .silence_ms = TR_KUBERNETES_SILENCE_MS,
+    .removes = true,
+    .scope = tri_kubernetes_scope,
+    .write_list = tri_kubernetes_write_list,
+    .item = tri_kubernetes_item,
+    .rest = tri_kubernetes_rest,
+};
+
+static const struct tr_webapi shape = {
+    .idempotency = TR_WEBAPI_IDEMPOTENCY_EXACT,
+    .lag_ms = TR_KUBERNETES_LAG_MS,
+    .rules = rules,
+    .rule_count = TR_COUNT_OF(rules),
+    .check_endpoint = check_endpoint,
+    .job_set = find_group,
+    .prepare = prepare,
+    .outcome = outcome,
+    .create = {1, tri_kubernetes_write_create, tri_kubernetes_read_create},
+    .status = {1, tri_kubernetes_write_status, tri_kubernetes_read_status},
+    .cancel = {TR_KUBERNETES_DELETE_ITEMS_MAX, tri_kubernetes_write_cancel,
+               tri_kubernetes_read_cancel},
+    .stream = {.write = tri_kubernetes_write_watch, .line = tri_kubernetes_line, .gone = 410},
+    .watch = &watch,
+    .rates = {.calls_per_second = TR_KUBERNETES_CALLS_PER_SECOND,
+              .calls_at_once = TR_KUBERNETES_CALLS_AT_ONCE},
+};
+
+static const char *const task_types[] = {"kubernetes", NULL};
+
+const struct tr_plugin tr_kubernetes_plugin = {
+    .abi = TR_PLUGIN_ABI,
+    .id = "kubernetes",
+    .task_types = task_types,
+    .shares_files = true, /* the share is mounted here, too */
+    .state = &tr_kubernetes_attempt_schema,
+    .check = check,
+    .handle = tr_webapi_handle,
+    .abort = tr_webapi_abort,
+    .finalize = finalize,
+    .webapi = &shape,
+};

@@ -1,0 +1,145 @@
+/*
+ * The inside of the Kubernetes plugin: how the API server is spoken to (kubernetes_call.c,
+ * kubernetes_watch.c), what a pod's status means (kubernetes_phase.c), and the names that a pod of
+ * ours is known by (kubernetes_name.c). The pod itself, and what it has left, is the affair of
+ * plugins/pod/. kubernetes.c is the plugin.
+ *
+ * A job is a pod. Its name follows from its identity and its store, so the API server makes one
+ * whatever is said twice. A group is "NAMESPACE/STORE/MARK", of a node of an execution; its scope
+ * "NAMESPACE/STORE", whose pods one watch shows: all that this store has made there.
+ */
+#ifndef TR_PLUGINS_KUBERNETES_KUBERNETES_H
+#define TR_PLUGINS_KUBERNETES_KUBERNETES_H
+
+#include "plugins/pod/pod.h"
+#include "plugins/sdk/scan.h"
+
+extern const struct tr_plugin tr_kubernetes_plugin;
+
+/* As of Armada's attempts, of which this one is like. */
+#define TR_KUBERNETES_ATTEMPT_FIELDS(FIELD, ARRAY) \
+    TR_WEBAPI_ATTEMPT_FIELDS(FIELD, ARRAY)         \
+    FIELD(bool, reads_outputs, 1, 0)               \
+    FIELD(u32, reads, 1, 0)                        \
+    ARRAY(text, job_set, TR_WEBAPI_JOB_SET_BYTES_MAX, 1, 0)
+#define TR_KUBERNETES_SCHEMAS(S) \
+    S(kubernetes_attempt, 10100, TR_STATE, 1, 0, TR_KUBERNETES_ATTEMPT_FIELDS)
+TR_KUBERNETES_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+#define TR_KUBERNETES_NAMESPACE_BYTES_MAX 63
+#define TR_KUBERNETES_NAME_BYTES_MAX 63
+
+/* Pods that one call deletes, whose marks stand in its URL; items of a page. */
+#define TR_KUBERNETES_DELETE_ITEMS_MAX 500
+#define TR_KUBERNETES_PAGE_ITEMS 500
+
+/* A watch ends by itself after so long, at random; bookmarks come once a minute. */
+#define TR_KUBERNETES_WATCH_SECONDS_MIN 240
+#define TR_KUBERNETES_WATCH_SECONDS_MAX 480
+#define TR_KUBERNETES_SILENCE_MS 75000
+
+/* The API server does what it has begun within a moment; the watch shows it at once. */
+#define TR_KUBERNETES_LAG_MS 2000
+
+#define TR_KUBERNETES_CALLS_PER_SECOND 200
+#define TR_KUBERNETES_CALLS_AT_ONCE 64
+
+/* Labels and annotations of a pod of ours; as paths of the scanner behind "/metadata/". */
+#define TRI_KUBERNETES_STORE_LABEL "troupe.dev/store"
+#define TRI_KUBERNETES_MARK_LABEL "troupe.dev/mark"
+#define TRI_KUBERNETES_ATTEMPT_LABEL "troupe.dev/attempt"
+#define TRI_KUBERNETES_NAME_ANNOTATION "troupe.dev/name"
+
+/* ---- Names: kubernetes_name.c. --------------------------------------------------------------- */
+
+/* The parts of a group or a scope, whose `mark` is empty; false: it is neither. */
+struct tri_kubernetes_group {
+    struct tr_text namespace;
+    struct tr_text store;
+    struct tr_text mark;
+};
+bool tri_kubernetes_group_read(struct tr_text group, struct tri_kubernetes_group *parts);
+
+/* What tells a pod from all others: 13 letters and digits over its store and its identity. */
+void tri_kubernetes_mark(struct tr_text store, struct tr_text identity,
+                         char mark[TR_POD_MARK_BYTES + 1]);
+
+/* Its name: as much of the identity as there is room for, and the mark. */
+void tri_kubernetes_name(struct tr_text store, struct tr_text identity,
+                         char name[TR_KUBERNETES_NAME_BYTES_MAX + 1]);
+
+/*
+ * A pod's uid as a handle and back, which takes 22 bytes in the place of 36: it fits into the row
+ * of a job. What is no UUID stays as it is. Both are the same for the same, and live in `room`.
+ */
+#define TRI_KUBERNETES_UID_BYTES 40
+struct tr_text tri_kubernetes_handle(struct tr_text uid, char room[TRI_KUBERNETES_UID_BYTES]);
+struct tr_text tri_kubernetes_uid(struct tr_text handle, char room[TRI_KUBERNETES_UID_BYTES]);
+
+/* ---- A pod's status: kubernetes_phase.c. ----------------------------------------------------- */
+
+/* The members of a pod that are read, in the order of their paths. */
+enum tri_kubernetes_member {
+    TRI_KUBERNETES_NAME,
+    TRI_KUBERNETES_UID,
+    TRI_KUBERNETES_VERSION,
+    TRI_KUBERNETES_DELETION,
+    TRI_KUBERNETES_ATTEMPT,
+    TRI_KUBERNETES_STORE,
+    TRI_KUBERNETES_OWN_NAME,
+    TRI_KUBERNETES_NODE,
+    TRI_KUBERNETES_PHASE,
+    TRI_KUBERNETES_REASON,
+    TRI_KUBERNETES_MESSAGE,
+    TRI_KUBERNETES_CONDITIONS,
+    TRI_KUBERNETES_INIT_CONTAINERS,
+    TRI_KUBERNETES_CONTAINERS,
+    TRI_KUBERNETES_MEMBERS
+};
+
+#define TRI_KUBERNETES_PATHS(before)                                                         \
+    before "/metadata/name", before "/metadata/uid", before "/metadata/resourceVersion",     \
+        before "/metadata/deletionTimestamp", before "/metadata/labels/troupe.dev~1attempt", \
+        before "/metadata/labels/troupe.dev~1store",                                         \
+        before "/metadata/annotations/troupe.dev~1name", before "/spec/nodeName",            \
+        before "/status/phase", before "/status/reason", before "/status/message",           \
+        before "/status/conditions", before "/status/initContainerStatuses",                 \
+        before "/status/containerStatuses"
+
+/*
+ * Reports a pod by its members: one of this store, under its own name. What is none says nothing.
+ * `is_gone`: it was deleted, and these are its last.
+ */
+TR_MUST_USE int tri_kubernetes_report(struct tr_webapi_batch *batch, const struct tr_bytes *members,
+                                      bool is_gone);
+
+/* ---- The wire: kubernetes_call.c, kubernetes_watch.c. ---------------------------------------- */
+
+/* A formatted text in the batch's scratch memory; empty when none is left. */
+struct tr_text tri_kubernetes_format(struct tr_webapi_batch *batch, const char *format, ...)
+    TR_PRINTF(2, 3);
+
+/* "/api/v1/namespaces/NAMESPACE/pods" of a batch's group; empty: it has none. */
+struct tr_text tri_kubernetes_path(struct tr_webapi_batch *batch,
+                                   struct tri_kubernetes_group *parts);
+
+int tri_kubernetes_write_create(struct tr_webapi_batch *batch, struct tr_webapi_request *request);
+int tri_kubernetes_read_create(struct tr_webapi_batch *batch,
+                               const struct tr_webapi_response *response);
+int tri_kubernetes_write_status(struct tr_webapi_batch *batch, struct tr_webapi_request *request);
+int tri_kubernetes_read_status(struct tr_webapi_batch *batch,
+                               const struct tr_webapi_response *response);
+int tri_kubernetes_write_cancel(struct tr_webapi_batch *batch, struct tr_webapi_request *request);
+int tri_kubernetes_read_cancel(struct tr_webapi_batch *batch,
+                               const struct tr_webapi_response *response);
+
+int tri_kubernetes_scope(struct tr_webapi_batch *batch, struct tr_text *scope);
+int tri_kubernetes_write_list(struct tr_webapi_batch *batch, struct tr_text page,
+                              struct tr_webapi_request *request);
+int tri_kubernetes_item(struct tr_webapi_batch *batch, struct tr_bytes item);
+int tri_kubernetes_rest(struct tr_webapi_batch *batch, struct tr_bytes rest);
+int tri_kubernetes_write_watch(struct tr_webapi_batch *batch, struct tr_text cursor,
+                               struct tr_webapi_request *request);
+int tri_kubernetes_line(struct tr_webapi_batch *batch, struct tr_bytes line);
+
+#endif

@@ -1,0 +1,363 @@
+/*
+ * What a pod's status means: Flyte's rules for pending, running, succeeded and failed, and beyond
+ * them that init containers count everywhere, and that what befell a pod from outside is never the
+ * user's failure. Tables, by the words of Kubernetes.
+ */
+#include "plugins/kubernetes/kubernetes.h"
+
+#define WORDS_MAX 1000
+
+/* A pod on its way to a report. */
+struct view {
+    struct tr_webapi_batch *batch;
+    const struct tr_bytes *members;
+    struct tr_webapi_report report;
+};
+
+static int text_of(const struct view *view, enum tri_kubernetes_member member, struct tr_text *text)
+{
+    return tr_scan_text(view->batch, view->members[member], text);
+}
+
+/* ----------------------------------------------------------------------------- conditions */
+
+struct condition {
+    struct tr_text type;
+    struct tr_text status;
+    struct tr_text reason;
+    struct tr_text message;
+};
+
+/* The condition of a type; one that is not there is empty. */
+static int find_condition(const struct view *view, const char *type, struct condition *found)
+{
+    static const char *const paths[] = {"/type", "/status", "/reason", "/message"};
+    struct tr_scan_walk walk = tr_scan_walk(view->members[TRI_KUBERNETES_CONDITIONS]);
+    *found = (struct condition){0};
+    while (tr_scan_next(&walk)) {
+        struct tr_bytes values[TR_COUNT_OF(paths)];
+        struct condition each;
+        struct tr_text *const texts[] = {&each.type, &each.status, &each.reason, &each.message};
+        int error = tr_scan(walk.item, paths, TR_COUNT_OF(paths), values);
+        for (size_t i = 0; error == 0 && i < TR_COUNT_OF(paths); i++) {
+            error = tr_scan_text(view->batch, values[i], texts[i]);
+        }
+        if (error != 0) {
+            return error;
+        }
+        if (tr_text_equal(each.type, tr_text_of(type))) {
+            *found = each;
+            return 0;
+        }
+    }
+    return walk.error;
+}
+
+/* ----------------------------------------------------------------------------- containers */
+
+/* What the containers say: the first that waits for something, and the first that has failed. */
+struct containers {
+    struct tr_text waiting; /* its reason */
+    struct tr_text waiting_message;
+    struct tr_text name; /* of the one that has failed */
+    struct tr_text reason;
+    struct tr_text message;
+    int64_t exit_status;
+    bool has_failed;
+    bool was_killed_for_memory;
+};
+
+static int read_container(const struct view *view, struct tr_bytes item, struct containers *all)
+{
+    static const char *const paths[] = {"/name",
+                                        "/state/waiting/reason",
+                                        "/state/waiting/message",
+                                        "/state/terminated/reason",
+                                        "/state/terminated/message",
+                                        "/state/terminated/exitCode"};
+    struct tr_bytes values[TR_COUNT_OF(paths)];
+    struct tr_text texts[TR_COUNT_OF(paths) - 1] = {0};
+    int error = tr_scan(item, paths, TR_COUNT_OF(paths), values);
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(texts); i++) {
+        error = tr_scan_text(view->batch, values[i], &texts[i]);
+    }
+    if (error != 0) {
+        return error;
+    }
+    if (all->waiting.size == 0 && texts[1].size > 0) {
+        all->waiting = texts[1];
+        all->waiting_message = texts[2];
+    }
+    int64_t exit_status = tr_scan_i64(values[5], 0);
+    bool is_out_of_memory = tr_text_equal(texts[3], tr_text_of("OOMKilled"));
+    all->was_killed_for_memory = all->was_killed_for_memory || is_out_of_memory;
+    if (!all->has_failed && (exit_status != 0 || is_out_of_memory)) {
+        all->has_failed = true;
+        all->name = texts[0];
+        all->reason = texts[3];
+        all->message = texts[4];
+        all->exit_status = exit_status;
+    }
+    return 0;
+}
+
+/* Init containers come first: what they wait for is what the pod waits for. */
+static int read_containers(const struct view *view, struct containers *all)
+{
+    static const enum tri_kubernetes_member lists[] = {TRI_KUBERNETES_INIT_CONTAINERS,
+                                                       TRI_KUBERNETES_CONTAINERS};
+    *all = (struct containers){0};
+    for (size_t i = 0; i < TR_COUNT_OF(lists); i++) {
+        struct tr_scan_walk walk = tr_scan_walk(view->members[lists[i]]);
+        while (tr_scan_next(&walk)) {
+            int error = read_container(view, walk.item, all);
+            if (error != 0) {
+                return error;
+            }
+        }
+        if (walk.error != 0) {
+            return walk.error;
+        }
+    }
+    return 0;
+}
+
+/* --------------------------------------------------------------------------------- pending */
+
+/* What a container waits for. What is not here keeps the phase, and is shown. */
+static const struct {
+    const char *reason;
+    uint8_t phase;
+} waits[] = {
+    {"ContainerCreating", TR_TASK_PHASE_INITIALIZING},
+    {"PodInitializing", TR_TASK_PHASE_INITIALIZING},
+    {"ErrImagePull", TR_TASK_PHASE_INITIALIZING},
+    {"ImagePullBackOff", TR_TASK_PHASE_INITIALIZING},
+    {"CreateContainerError", TR_TASK_PHASE_INITIALIZING},
+    {"CreateContainerConfigError", TR_TASK_PHASE_PERMANENT_FAILURE},
+    {"InvalidImageName", TR_TASK_PHASE_PERMANENT_FAILURE},
+};
+
+static struct tr_text joined(const struct view *view, struct tr_text reason, struct tr_text message)
+{
+    return message.size == 0 ? reason
+                             : tri_kubernetes_format(view->batch, "%.*s: %.*s", (int)reason.size,
+                                                     reason.data, (int)message.size, message.data);
+}
+
+static int on_pending(struct view *view)
+{
+    struct condition scheduled;
+    struct containers all = {0};
+    struct tr_webapi_report *report = &view->report;
+    int error = find_condition(view, "PodScheduled", &scheduled);
+    if (error == 0) {
+        error = read_containers(view, &all);
+    }
+    if (error != 0) {
+        return error;
+    }
+    report->phase = TR_TASK_PHASE_QUEUED;
+    report->reason = tr_text_of("waits for a node");
+    if (tr_text_equal(scheduled.status, tr_text_of("False"))) {
+        report->reason = joined(view, scheduled.reason, scheduled.message);
+        return 0;
+    }
+    if (all.waiting.size == 0) {
+        return 0;
+    }
+    report->phase = TR_TASK_PHASE_INITIALIZING;
+    report->reason = joined(view, all.waiting, all.waiting_message);
+    for (size_t i = 0; i < TR_COUNT_OF(waits); i++) {
+        report->phase = tr_text_equal(all.waiting, tr_text_of(waits[i].reason)) ? waits[i].phase
+                                                                                : report->phase;
+    }
+    if (report->phase == TR_TASK_PHASE_PERMANENT_FAILURE) {
+        report->failure = TR_FAILURE_USER;
+        report->code = all.waiting;
+        report->message = report->reason;
+    }
+    return 0;
+}
+
+/* ----------------------------------------------------------------------------------- ends */
+
+/* What befell a pod from outside, by the reason of its status; a * stands for any end. */
+static const char *const outside[] = {"Shutdown",     "Terminated", "NodeShutdown",
+                                      "NodeAffinity", "NodeLost",   "Evicted",
+                                      "Preempt*",     "OutOf*",     "UnexpectedAdmissionError"};
+
+static bool is_like(struct tr_text text, const char *pattern)
+{
+    size_t size = strlen(pattern);
+    bool is_begin = size > 0 && pattern[size - 1] == '*';
+    size -= is_begin ? 1 : 0;
+    return (is_begin ? text.size >= size : text.size == size) &&
+           memcmp(text.data, pattern, size) == 0;
+}
+
+static bool is_from_outside(struct tr_text reason)
+{
+    for (size_t i = 0; reason.size > 0 && i < TR_COUNT_OF(outside); i++) {
+        if (is_like(reason, outside[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fail(struct view *view, uint8_t failure, struct tr_text code, struct tr_text message)
+{
+    view->report.phase = TR_TASK_PHASE_RETRYABLE_FAILURE;
+    view->report.failure = failure;
+    view->report.code = code;
+    view->report.message = message;
+    view->report.message.size =
+        message.size <= WORDS_MAX ? message.size : tr_utf8_cut(message, WORDS_MAX);
+}
+
+/* "container task: exit status 3, Error: the end of what it printed" */
+static void fail_by_container(struct view *view, const struct containers *all)
+{
+    struct tr_text words = joined(view, all->reason, all->message);
+    struct tr_text code =
+        all->was_killed_for_memory ? tr_text_of("OOMKilled") : tr_text_of("ProcessFailed");
+    bool is_signal = all->exit_status > 128 && all->exit_status < 192;
+    view->report.exit_status = (uint32_t)all->exit_status;
+    view->report.signal = (uint8_t)(is_signal ? all->exit_status - 128 : 0);
+    fail(view, TR_FAILURE_USER, code,
+         tri_kubernetes_format(view->batch, "container %.*s: exit status %lld, %.*s",
+                               (int)all->name.size, all->name.data, (long long)all->exit_status,
+                               (int)words.size, words.data));
+}
+
+static int on_failed(struct view *view)
+{
+    struct condition disrupted;
+    struct containers all = {0};
+    struct tr_text reason = {0};
+    struct tr_text message = {0};
+    int error = text_of(view, TRI_KUBERNETES_REASON, &reason);
+    if (error == 0) {
+        error = text_of(view, TRI_KUBERNETES_MESSAGE, &message);
+    }
+    if (error == 0) {
+        error = find_condition(view, "DisruptionTarget", &disrupted);
+    }
+    if (error == 0) {
+        error = read_containers(view, &all);
+    }
+    if (error != 0) {
+        return error;
+    }
+    bool is_disrupted = tr_text_equal(disrupted.status, tr_text_of("True"));
+    if (is_disrupted || is_from_outside(reason)) {
+        struct tr_text why = reason.size > 0 ? joined(view, reason, message)
+                                             : joined(view, disrupted.reason, disrupted.message);
+        fail(view, TR_FAILURE_SYSTEM, tr_text_of("Interrupted"), why);
+    } else if (tr_text_equal(reason, tr_text_of("DeadlineExceeded"))) {
+        fail(view, TR_FAILURE_SYSTEM, reason, message);
+    } else if (all.has_failed) {
+        fail_by_container(view, &all);
+    } else if (reason.size > 0) {
+        fail(view, TR_FAILURE_USER, reason, joined(view, reason, message));
+    } else {
+        fail(view, TR_FAILURE_SYSTEM, tr_text_of("UnknownError"),
+             tr_text_of("the pod has failed, and does not say why"));
+    }
+    return 0;
+}
+
+static int on_succeeded(struct view *view)
+{
+    struct containers all = {0};
+    int error = read_containers(view, &all);
+    view->report.phase = TR_TASK_PHASE_SUCCESS;
+    if (error == 0 && all.was_killed_for_memory) {
+        fail_by_container(view, &all);
+    }
+    return error;
+}
+
+/* Running, and unknown, where its node does not answer. */
+static int on_running(struct view *view)
+{
+    view->report.phase = TR_TASK_PHASE_RUNNING;
+    return 0;
+}
+
+static const struct {
+    const char *phase;
+    int (*read)(struct view *view);
+} phases[] = {
+    {"Pending", on_pending},     {"Running", on_running}, {"Unknown", on_running},
+    {"Succeeded", on_succeeded}, {"Failed", on_failed},
+};
+
+static int read_phase(struct view *view)
+{
+    struct tr_text phase = {0};
+    int error = text_of(view, TRI_KUBERNETES_PHASE, &phase);
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(phases); i++) {
+        if (tr_text_equal(phase, tr_text_of(phases[i].phase))) {
+            return phases[i].read(view);
+        }
+    }
+    return error; /* what is not known keeps the phase */
+}
+
+/* Whether it is a pod that this store has made, and not a copy of one under another name. */
+static int find_owner(struct view *view, bool *is_ours)
+{
+    struct tri_kubernetes_group group;
+    struct tr_text name = {0};
+    struct tr_text own_name = {0};
+    struct tr_text store = {0};
+    int error = text_of(view, TRI_KUBERNETES_NAME, &name);
+    if (error == 0) {
+        error = text_of(view, TRI_KUBERNETES_OWN_NAME, &own_name);
+    }
+    if (error == 0) {
+        error = text_of(view, TRI_KUBERNETES_STORE, &store);
+    }
+    if (error == 0) {
+        error = text_of(view, TRI_KUBERNETES_ATTEMPT, &view->report.identity);
+    }
+    *is_ours = error == 0 && name.size > 0 && tr_text_equal(name, own_name) &&
+               view->report.identity.size > 0 &&
+               tri_kubernetes_group_read(view->batch->job_set, &group) &&
+               tr_text_equal(group.store, store);
+    return error;
+}
+
+int tri_kubernetes_report(struct tr_webapi_batch *batch, const struct tr_bytes *members,
+                          bool is_gone)
+{
+    struct view view = {.batch = batch, .members = members};
+    char room[TRI_KUBERNETES_UID_BYTES];
+    struct tr_text uid = {0};
+    bool is_ours;
+    int error = find_owner(&view, &is_ours);
+    if (error != 0 || !is_ours) {
+        return error;
+    }
+    error = text_of(&view, TRI_KUBERNETES_UID, &uid);
+    if (error == 0) {
+        error = text_of(&view, TRI_KUBERNETES_NODE, &view.report.place);
+    }
+    if (error == 0) {
+        error = read_phase(&view);
+    }
+    if (error != 0) {
+        return error;
+    }
+    view.report.handle = tri_kubernetes_handle(uid, room);
+    bool has_ended = tr_phase_is_end(TR_SUBJECT_TASK, view.report.phase);
+    if (is_gone && !has_ended) {
+        fail(&view, TR_FAILURE_SYSTEM, tr_text_of("ResourceDeletedExternally"),
+             tr_text_of("somebody else has deleted the pod"));
+    } else if (!has_ended && !tr_scan_is_none(members[TRI_KUBERNETES_DELETION])) {
+        view.report.reason = tr_text_of("its pod is being deleted");
+    }
+    return batch->api->report(batch, &view.report);
+}

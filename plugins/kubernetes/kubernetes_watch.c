@@ -1,0 +1,145 @@
+/*
+ * The list and the watch of a scope: all pods that a store has made in a namespace, by the label
+ * that says so. Whose they are not nobody is told of: a namespace may hold 50,000 of others.
+ *
+ * A watch ends by itself after some minutes; by which follows from its version, so that those of
+ * many engines do not come together.
+ */
+#include "plugins/kubernetes/kubernetes.h"
+
+#include <stdio.h>
+
+int tri_kubernetes_scope(struct tr_webapi_batch *batch, struct tr_text *scope)
+{
+    struct tri_kubernetes_group group;
+    if (!tri_kubernetes_group_read(batch->job_set, &group)) {
+        return TR_INVALID;
+    }
+    *scope = (struct tr_text){.data = batch->job_set.data,
+                              .size = group.namespace.size + 1 + group.store.size};
+    return 0;
+}
+
+/* A text in a query: all but letters, digits and "-_.~" as %XX. Empty when there is no memory. */
+static struct tr_text encoded(struct tr_webapi_batch *batch, struct tr_text text)
+{
+    char *room = batch->api->scratch(batch, 3 * text.size + 1);
+    size_t size = 0;
+    for (size_t i = 0; room != NULL && i < text.size; i++) {
+        char letter = text.data[i];
+        bool is_plain = (letter >= '0' && letter <= '9') ||
+                        ((letter | 32) >= 'a' && (letter | 32) <= 'z') ||
+                        (letter != '\0' && strchr("-_.~", letter) != NULL);
+        size += is_plain ? 0 : (size_t)snprintf(room + size, 4, "%%%02X", (uint8_t)letter);
+        if (is_plain) {
+            room[size++] = letter;
+        }
+    }
+    return (struct tr_text){.data = room, .size = room == NULL ? 0 : size};
+}
+
+/* "PATH?labelSelector=STORE" */
+static struct tr_text selected(struct tr_webapi_batch *batch)
+{
+    struct tri_kubernetes_group group;
+    struct tr_text path = tri_kubernetes_path(batch, &group);
+    return path.size == 0
+               ? path
+               : tri_kubernetes_format(batch, "%.*s?labelSelector=troupe.dev%%2Fstore%%3D%.*s",
+                                       (int)path.size, path.data, (int)group.store.size,
+                                       group.store.data);
+}
+
+int tri_kubernetes_write_list(struct tr_webapi_batch *batch, struct tr_text page,
+                              struct tr_webapi_request *request)
+{
+    struct tr_text path = selected(batch);
+    struct tr_text place = encoded(batch, page);
+    request->method = "GET";
+    request->path = tri_kubernetes_format(
+        batch, "%.*s&limit=%d%s%.*s", (int)path.size, path.data, TR_KUBERNETES_PAGE_ITEMS,
+        place.size > 0 ? "&continue=" : "", (int)place.size, place.data);
+    return request->path.size == 0 ? TR_MEMORY : 0;
+}
+
+int tri_kubernetes_item(struct tr_webapi_batch *batch, struct tr_bytes item)
+{
+    static const char *const paths[] = {TRI_KUBERNETES_PATHS("")};
+    struct tr_bytes members[TRI_KUBERNETES_MEMBERS];
+    int error = tr_scan(item, paths, TR_COUNT_OF(paths), members);
+    return error != 0 ? error : tri_kubernetes_report(batch, members, false);
+}
+
+int tri_kubernetes_rest(struct tr_webapi_batch *batch, struct tr_bytes rest)
+{
+    static const char *const paths[] = {"/metadata/continue", "/metadata/resourceVersion"};
+    struct tr_bytes found[TR_COUNT_OF(paths)];
+    struct tr_text page = {0};
+    struct tr_text version = {0};
+    int error = tr_scan(rest, paths, TR_COUNT_OF(paths), found);
+    if (error == 0) {
+        error = tr_scan_text(batch, found[0], &page);
+    }
+    if (error == 0) {
+        error = tr_scan_text(batch, found[1], &version);
+    }
+    if (error != 0 || (page.size == 0 && version.size == 0)) {
+        return error != 0 ? error : TR_MALFORMED;
+    }
+    return page.size > 0 ? batch->api->next_page(batch, page) : batch->api->resume(batch, version);
+}
+
+int tri_kubernetes_write_watch(struct tr_webapi_batch *batch, struct tr_text cursor,
+                               struct tr_webapi_request *request)
+{
+    struct tr_text path = selected(batch);
+    struct tr_text version = encoded(batch, cursor);
+    uint32_t span = TR_KUBERNETES_WATCH_SECONDS_MAX - TR_KUBERNETES_WATCH_SECONDS_MIN + 1;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < batch->job_set.size + cursor.size; i++) {
+        bool is_first = i < batch->job_set.size;
+        sum = sum * 31 +
+              (uint8_t)(is_first ? batch->job_set.data[i] : cursor.data[i - batch->job_set.size]);
+    }
+    request->method = "GET";
+    request->path = tri_kubernetes_format(
+        batch, "%.*s&watch=1&allowWatchBookmarks=true&timeoutSeconds=%u&resourceVersion=%.*s",
+        (int)path.size, path.data, TR_KUBERNETES_WATCH_SECONDS_MIN + sum % span, (int)version.size,
+        version.data);
+    return request->path.size == 0 ? TR_MEMORY : 0;
+}
+
+/* An error in the place of an event: its version is forgotten, or whatever else a list mends. */
+static int on_error(struct tr_webapi_batch *batch)
+{
+    return batch->api->begin_anew(batch);
+}
+
+int tri_kubernetes_line(struct tr_webapi_batch *batch, struct tr_bytes line)
+{
+    static const char *const paths[] = {TRI_KUBERNETES_PATHS("/object"), "/type"};
+    struct tr_bytes members[TR_COUNT_OF(paths)];
+    struct tr_text type = {0};
+    struct tr_text version = {0};
+    int error = tr_scan(line, paths, TR_COUNT_OF(paths), members);
+    if (error == 0) {
+        error = tr_scan_text(batch, members[TRI_KUBERNETES_MEMBERS], &type);
+    }
+    if (error == 0) {
+        error = tr_scan_text(batch, members[TRI_KUBERNETES_VERSION], &version);
+    }
+    if (error != 0) {
+        return error;
+    }
+    if (tr_text_equal(type, tr_text_of("ERROR"))) {
+        return on_error(batch);
+    }
+    if (version.size == 0) {
+        return TR_MALFORMED;
+    }
+    if (!tr_text_equal(type, tr_text_of("BOOKMARK"))) {
+        bool is_gone = tr_text_equal(type, tr_text_of("DELETED"));
+        error = tri_kubernetes_report(batch, members, is_gone);
+    }
+    return error != 0 ? error : batch->api->resume(batch, version);
+}

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""The Kubernetes plugin against its double: tasks and maps as pods, to success and to failure."""
+
+import json
+import signal
+import unittest
+
+from kubernetes import RUN_SIZE, SIZE, KubernetesTest
+
+SQUARES = """
+troupe: 1
+tasks:
+  square:
+    inputs: {a: int}
+    outputs: {b: int}
+    run: [/bin/sh, ./square.sh]
+    retries: 1
+workflows:
+  main:
+    inputs: {items: [int]}
+    nodes: {squares: {map: square, with: {a: $items}}}
+    outputs: {b: $squares.b}
+"""
+
+SQUARE = r"""
+read -r line <"$TROUPE_INPUTS"
+a=${line##*:}
+a=$((${a%\}}))
+if [ "$a" = 3 ] && [ "$TROUPE_ATTEMPT" = 0 ]; then echo "three is not ready" >&2; exit 5; fi
+echo "{\"b\": $((a * a))}" >"$TROUPE_OUTPUTS"
+"""
+
+
+class ArrayTest(KubernetesTest):
+    def test_a_map_is_a_pod_each_and_nothing_is_left(self):
+        self.write_array()
+        self.run_all()
+        counters = self.double.counters()
+        self.assertEqual(counters["live"], 0)
+        self.all_gone()
+        calls = counters["calls"]
+        self.assertEqual((counters["pods_created"], counters["duplicates"]), (SIZE, 0))
+        self.assertEqual(calls["create pods"], SIZE, calls)
+        self.assertNotIn("get pods", calls)
+        self.assertLessEqual(calls["list pods"], 2, calls)
+        self.assertLessEqual(calls["watch pods"], 3, calls)
+        deletes = calls.get("delete pods", 0) + calls.get("deletecollection pods", 0)
+        self.assertLessEqual(deletes, SIZE / 10, calls)
+
+    def test_a_kill_makes_no_pod_twice(self):
+        self.double.control("settings", run_ms=300)
+        self.write_array()
+        running = self.begin()
+        for made in (SIZE // 10, SIZE // 2):
+            self.double.wait(pods_created=made)
+            running.signal(signal.SIGKILL)
+            running.end(60)
+            running = self.start("resume", "it", "-q", "-o", "json")
+        self.finish(running)
+        counters = self.all_gone()
+        self.assertEqual(counters["duplicates"], 0, counters["doubled"])
+        self.assertGreaterEqual(counters["pods_created"], SIZE)
+
+    def test_an_abort_deletes_by_label(self):
+        self.double.control("hold", is_held=True)
+        self.write_array()
+        running = self.begin()
+        self.double.wait(running=SIZE)
+        self.troupe("abort", "it")
+        running.end(60)
+        counters = self.all_gone()
+        self.assertLessEqual(counters["calls"]["deletecollection pods"], SIZE / 500 + 4,
+                             counters["calls"])
+
+    def test_histories_are_forgotten_and_answers_are_lost(self):
+        self.double.fault("lost_answer", rate=0.05, seed=1, method="create pods")
+        self.double.fault("refused", rate=0.05, seed=2, code=503, method="create pods")
+        self.double.fault("watch_cut", events=50, how="reset", times=5)
+        self.double.fault("watch_expired", times=2)
+        self.write_array()
+        self.run_all()
+        counters = self.all_gone()
+        self.assertEqual((counters["pods_created"], counters["duplicates"]), (SIZE, 0))
+
+    def test_a_quota_is_waited_for(self):
+        self.double.control("quota", namespace="default", hard={"pods": "20"})
+        self.write_array(100)
+        self.run_all()
+        counters = self.all_gone()
+        self.assertEqual((counters["pods_created"], counters["duplicates"]), (100, 0))
+
+
+class EndTest(KubernetesTest):
+    def fail(self, *rules):
+        self.double.rules(*rules)
+        self.write_array(1)
+        self.run_all(status=1)
+        return self.failures()[-1]
+
+    def test_memory_and_exit_statuses_are_the_users(self):
+        self.assertEqual(self.fail({"how": "oom"})[3], "OOMKilled")
+
+    def test_what_befell_it_from_outside_is_tried_again(self):
+        self.double.rules({"how": "evicted", "times": 1}, {"how": "deleted", "times": 1})
+        self.write_array(2)
+        self.run_all()
+        self.assertEqual(sorted(row[3] for row in self.failures()),
+                         ["Interrupted", "ResourceDeletedExternally"])
+
+    def test_an_image_that_is_none_fails_and_its_pod_goes(self):
+        _, _, _, code, message = self.fail({"how": "waiting", "reason": "InvalidImageName",
+                                            "message": "couldn't parse image"})
+        self.assertEqual((code, message), ("InvalidImageName",
+                                           "InvalidImageName: couldn't parse image"))
+        self.all_gone()
+
+    def test_what_is_refused_is_told_in_the_servers_words(self):
+        self.double.control("quota", namespace="default", hard={"requests.nvidia.com/gpu": "1"})
+        self.write_array(1)
+        self.run_all(status=1)
+        self.assertIn("failed quota: quota: must specify", self.failures()[-1][4])
+
+
+class ExecuteTest(KubernetesTest):
+    double_options = ("--execute",)
+
+    def test_commands_run_fail_and_give_outputs(self):
+        self.write("flow.yaml", SQUARES)
+        self.write("square.sh", SQUARE)
+        self.write("inputs.json", json.dumps({"items": list(range(RUN_SIZE))}))
+        document = self.run_all()
+        self.assertEqual(document["outputs"]["b"], [a * a for a in range(RUN_SIZE)])
+        (element, attempt, _, code, message), = self.failures()
+        self.assertEqual((element, attempt, code), (3, 0, "ProcessFailed"))
+        self.assertIn("exit status 5", message)
+        self.assertIn("three is not ready", message)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,333 @@
+/*
+ * The Kubernetes plugin's functions without an engine: names, what a pod's status means, what the
+ * API server refuses, requests, and lines of a watch.
+ */
+#include "plugins/kubernetes/kubernetes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/fake_batch.h"
+
+#define GROUP "work/00000000000000a7/abcdefghijklm"
+
+static struct fake_batch fake;
+
+static int set_up(void **state)
+{
+    (void)state;
+    fake_batch_init(&fake);
+    fake.batch.job_set = tr_text_of(GROUP);
+    return 0;
+}
+
+static struct tr_bytes bytes_of(const char *text)
+{
+    return (struct tr_bytes){.data = (const uint8_t *)text, .size = strlen(text)};
+}
+
+static const char *shown(struct tr_text text)
+{
+    static char room[20000];
+    (void)snprintf(room, sizeof room, "%.*s", (int)text.size, text.data == NULL ? "" : text.data);
+    return room;
+}
+
+/* --------------------------------------------------------------------------------------- names */
+
+/* Whatever an identity holds, its name is one of Kubernetes', and its own. */
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const identities[] = {"flow-train-0", "FLOW-Train-0", "--x--", "",
+                                             "\xc3\xa9",     "a.b/c"};
+    char name[TR_KUBERNETES_NAME_BYTES_MAX + 1];
+    char other[TR_KUBERNETES_NAME_BYTES_MAX + 1];
+    char wide[301];
+    memset(wide, 'x', 300);
+    wide[300] = '\0';
+    for (size_t i = 0; i <= TR_COUNT_OF(identities); i++) {
+        const char *identity = i < TR_COUNT_OF(identities) ? identities[i] : wide;
+        tri_kubernetes_name(tr_text_of("a7"), tr_text_of(identity), name);
+        size_t size = strlen(name);
+        assert_true(size >= TR_POD_MARK_BYTES && size <= TR_KUBERNETES_NAME_BYTES_MAX);
+        assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-"), size);
+        assert_true(name[0] != '-' && name[size - 1] != '-');
+        tri_kubernetes_name(tr_text_of("a8"), tr_text_of(identity), other);
+        assert_string_not_equal(name, other);
+    }
+    tri_kubernetes_name(tr_text_of("a7"), tr_text_of("flow-train-0"), name);
+    assert_memory_equal(name, "flow-train-0-", 13);
+}
+
+static void test_a_uid_fits_into_a_row(void **state)
+{
+    (void)state;
+    static const char *const uids[] = {"00000000-0000-0000-0000-000000000000",
+                                       "ffffffff-ffff-ffff-ffff-ffffffffffff",
+                                       "7d1c0a2b-94e5-4f06-8b17-0123456789ab"};
+    static const char *const others[] = {"", "stranger-7", "7D1C0A2B-94E5-4F06-8B17-0123456789AB",
+                                         "7d1c0a2b+94e5-4f06-8b17-0123456789ab"};
+    char first[TRI_KUBERNETES_UID_BYTES];
+    char second[TRI_KUBERNETES_UID_BYTES];
+    for (size_t i = 0; i < TR_COUNT_OF(uids); i++) {
+        struct tr_text handle = tri_kubernetes_handle(tr_text_of(uids[i]), first);
+        assert_int_equal(handle.size, 22);
+        assert_string_equal(shown(tri_kubernetes_uid(handle, second)), uids[i]);
+    }
+    for (size_t i = 0; i < TR_COUNT_OF(others); i++) {
+        assert_string_equal(shown(tri_kubernetes_handle(tr_text_of(others[i]), first)), others[i]);
+    }
+}
+
+static void test_groups(void **state)
+{
+    (void)state;
+    struct tri_kubernetes_group parts;
+    assert_true(tri_kubernetes_group_read(tr_text_of("a/b/c"), &parts));
+    assert_string_equal(shown(parts.namespace), "a");
+    assert_string_equal(shown(parts.store), "b");
+    assert_string_equal(shown(parts.mark), "c");
+    assert_true(tri_kubernetes_group_read(tr_text_of("a/b"), &parts));
+    assert_int_equal(parts.mark.size, 0);
+    static const char *const bad[] = {"", "a", "/b", "a/"};
+    for (size_t i = 0; i < TR_COUNT_OF(bad); i++) {
+        assert_false(tri_kubernetes_group_read(tr_text_of(bad[i]), &parts));
+    }
+    struct tr_text scope = {0};
+    assert_int_equal(tri_kubernetes_scope(&fake.batch, &scope), 0);
+    assert_string_equal(shown(scope), "work/00000000000000a7");
+}
+
+/* -------------------------------------------------------------------------------------- phases */
+
+#define META                                                                                     \
+    "\"metadata\":{\"name\":\"x-m\",\"uid\":\"u\",\"resourceVersion\":\"7\",\"labels\":{"        \
+    "\"troupe.dev/attempt\":\"x-0\",\"troupe.dev/store\":\"00000000000000a7\"},\"annotations\":" \
+    "{\"troupe.dev/name\":\"x-m\"}}"
+#define STATE(state) "[{\"name\":\"task\",\"state\":" state "}]"
+#define ENDED(code, reason) \
+    STATE("{\"terminated\":{\"exitCode\":" #code ",\"reason\":\"" reason "\",\"message\":\"m\"}}")
+#define WAITS(reason) STATE("{\"waiting\":{\"reason\":\"" reason "\",\"message\":\"m\"}}")
+
+static const struct {
+    const char *status;
+    uint8_t phase;
+    uint8_t failure;
+    const char *code;
+    const char *words; /* of the message, or of the reason */
+} rows[] = {
+    {"{\"phase\":\"Pending\"}", TR_TASK_PHASE_QUEUED, 0, "", "waits for a node"},
+    {"{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
+     "\"reason\":\"Unschedulable\",\"message\":\"0/1 nodes\"}]}",
+     TR_TASK_PHASE_QUEUED, 0, "", "Unschedulable: 0/1 nodes"},
+    {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("ContainerCreating") "}",
+     TR_TASK_PHASE_INITIALIZING, 0, "", "ContainerCreating: m"},
+    {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("ImagePullBackOff") "}",
+     TR_TASK_PHASE_INITIALIZING, 0, "", "ImagePullBackOff: m"},
+    {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS(
+         "PodInitializing") ",\"initContainerStatuses\":" WAITS("ImagePullBackOff") "}",
+     TR_TASK_PHASE_INITIALIZING, 0, "", "ImagePullBackOff: m"},
+    {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("WhoKnows") "}",
+     TR_TASK_PHASE_INITIALIZING, 0, "", "WhoKnows: m"},
+    {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("InvalidImageName") "}",
+     TR_TASK_PHASE_PERMANENT_FAILURE, TR_FAILURE_USER, "InvalidImageName", "InvalidImageName: m"},
+    {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("CreateContainerConfigError") "}",
+     TR_TASK_PHASE_PERMANENT_FAILURE, TR_FAILURE_USER, "CreateContainerConfigError",
+     "CreateContainerConfigError: m"},
+    {"{\"phase\":\"Running\"}", TR_TASK_PHASE_RUNNING, 0, "", ""},
+    {"{\"phase\":\"Unknown\"}", TR_TASK_PHASE_RUNNING, 0, "", ""},
+    {"{\"phase\":\"Melting\"}", TR_TASK_PHASE_UNDEFINED, 0, "", ""},
+    {"{}", TR_TASK_PHASE_UNDEFINED, 0, "", ""},
+    {"{\"phase\":\"Succeeded\",\"containerStatuses\":" ENDED(0, "Completed") "}",
+     TR_TASK_PHASE_SUCCESS, 0, "", ""},
+    {"{\"phase\":\"Succeeded\",\"containerStatuses\":" ENDED(0, "OOMKilled") "}",
+     TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_USER, "OOMKilled",
+     "container task: exit status 0, OOMKilled: m"},
+    {"{\"phase\":\"Failed\",\"containerStatuses\":" ENDED(3, "Error") "}",
+     TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_USER, "ProcessFailed",
+     "container task: exit status 3, Error: m"},
+    {"{\"phase\":\"Failed\",\"containerStatuses\":" ENDED(137, "OOMKilled") "}",
+     TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_USER, "OOMKilled",
+     "container task: exit status 137, OOMKilled: m"},
+    {"{\"phase\":\"Failed\",\"initContainerStatuses\":" ENDED(2, "Error") "}",
+     TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_USER, "ProcessFailed",
+     "container task: exit status 2, Error: m"},
+    {"{\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"memory\"}",
+     TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_SYSTEM, "Interrupted", "Evicted: memory"},
+    {"{\"phase\":\"Failed\",\"reason\":\"OutOfcpu\"}", TR_TASK_PHASE_RETRYABLE_FAILURE,
+     TR_FAILURE_SYSTEM, "Interrupted", "OutOfcpu"},
+    {"{\"phase\":\"Failed\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"},{\"type\":"
+     "\"DisruptionTarget\",\"status\":\"True\",\"reason\":\"PreemptionByScheduler\"}],"
+     "\"containerStatuses\":" ENDED(137, "Error") "}",
+     TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_SYSTEM, "Interrupted", "PreemptionByScheduler"},
+    {"{\"phase\":\"Failed\",\"reason\":\"DeadlineExceeded\",\"message\":\"m\"}",
+     TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_SYSTEM, "DeadlineExceeded", "m"},
+    {"{\"phase\":\"Failed\",\"reason\":\"Odd\",\"message\":\"m\"}", TR_TASK_PHASE_RETRYABLE_FAILURE,
+     TR_FAILURE_USER, "Odd", "Odd: m"},
+    {"{\"phase\":\"Failed\"}", TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_SYSTEM, "UnknownError",
+     "the pod has failed, and does not say why"},
+};
+
+static void test_what_a_status_means(void **state)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        char item[2000];
+        (void)set_up(state);
+        (void)snprintf(item, sizeof item, "{" META ",\"status\":%s}", rows[i].status);
+        assert_int_equal(tri_kubernetes_item(&fake.batch, bytes_of(item)), 0);
+        assert_int_equal(fake.report_count, 1);
+        assert_string_equal(shown(fake.last.identity), "x-0");
+        assert_string_equal(shown(fake.last.handle), "u");
+        assert_int_equal(fake.last.phase, rows[i].phase);
+        assert_int_equal(fake.last.failure, rows[i].failure);
+        assert_string_equal(shown(fake.last.code), rows[i].code);
+        struct tr_text words = fake.last.message.size > 0 ? fake.last.message : fake.last.reason;
+        assert_string_equal(shown(words), rows[i].words);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- lines */
+
+static int line(const char *type, const char *meta, const char *status)
+{
+    char text[2000];
+    (void)snprintf(text, sizeof text, "{\"type\":\"%s\",\"object\":{%s,\"status\":%s}}", type, meta,
+                   status);
+    return tri_kubernetes_line(&fake.batch, bytes_of(text));
+}
+
+static void test_lines_of_a_watch(void **state)
+{
+    (void)state;
+    assert_int_equal(line("MODIFIED", META, "{\"phase\":\"Running\"}"), 0);
+    assert_int_equal(fake.last.phase, TR_TASK_PHASE_RUNNING);
+    assert_string_equal(fake.cursor, "7");
+    assert_int_equal(line("DELETED", META, "{\"phase\":\"Running\"}"), 0);
+    assert_string_equal(shown(fake.last.code), "ResourceDeletedExternally");
+    assert_int_equal(fake.last.failure, TR_FAILURE_SYSTEM);
+    assert_int_equal(line("DELETED", META, "{\"phase\":\"Succeeded\"}"), 0);
+    assert_int_equal(fake.last.phase, TR_TASK_PHASE_SUCCESS); /* its last state counts */
+    fake.report_count = 0;
+    assert_int_equal(line("BOOKMARK", "\"metadata\":{\"resourceVersion\":\"99\"}", "{}"), 0);
+    assert_string_equal(fake.cursor, "99");
+    /* A copy of ours under another name, one of another store, one without labels: nobody's. */
+    assert_int_equal(line("ADDED",
+                          "\"metadata\":{\"name\":\"copy\",\"uid\":\"u\",\"resourceVersion\":\"8\","
+                          "\"labels\":{\"troupe.dev/attempt\":\"x-0\",\"troupe.dev/store\":"
+                          "\"00000000000000a7\"},\"annotations\":{\"troupe.dev/name\":\"x-m\"}}",
+                          "{\"phase\":\"Failed\"}"),
+                     0);
+    assert_int_equal(line("ADDED",
+                          "\"metadata\":{\"name\":\"x-m\",\"uid\":\"u\",\"resourceVersion\":\"8\","
+                          "\"labels\":{\"troupe.dev/attempt\":\"x-0\",\"troupe.dev/store\":"
+                          "\"00000000000000a8\"},\"annotations\":{\"troupe.dev/name\":\"x-m\"}}",
+                          "{\"phase\":\"Failed\"}"),
+                     0);
+    assert_int_equal(line("ADDED", "\"metadata\":{\"name\":\"y\",\"resourceVersion\":\"8\"}", "{}"),
+                     0);
+    assert_int_equal(fake.report_count, 0);
+    static const char *const bad[] = {"",
+                                      "{",
+                                      "[]",
+                                      "{\"type\":\"ADDED\"}",
+                                      "{\"type\":7}",
+                                      "{\"type\":\"ADDED\",\"object\":{\"metadata\":{"
+                                      "\"resourceVersion\":7}}}"};
+    for (size_t i = 0; i < TR_COUNT_OF(bad); i++) {
+        assert_int_equal(tri_kubernetes_line(&fake.batch, bytes_of(bad[i])), TR_MALFORMED);
+    }
+}
+
+/* ------------------------------------------------------------------------------------ refusals */
+
+static const struct {
+    uint32_t status;
+    const char *message;
+    uint8_t news;
+    const char *code;
+} refusals[] = {
+    {403, "pods \\\"x\\\" is forbidden: exceeded quota: q, requested: pods=1", TR_WEBAPI_LATER, ""},
+    {403, "failed quota: q: must specify cpu", TR_WEBAPI_REFUSED, "BadTaskSpecification"},
+    {403, "User \\\"u\\\" cannot create resource", TR_WEBAPI_REFUSED, "PermissionDenied"},
+    {404, "namespaces \\\"work\\\" not found", TR_WEBAPI_LATER, ""},
+    {409, "object is being deleted: pods \\\"x\\\" already exists", TR_WEBAPI_LATER, ""},
+    {409, "pods \\\"x\\\" already exists", TR_WEBAPI_IS, ""},
+    {413, "Request entity too large", TR_WEBAPI_REFUSED, "BadTaskSpecification"},
+    {422, "is invalid", TR_WEBAPI_REFUSED, "BadTaskSpecification"},
+    {500, "etcdserver: request is too large", TR_WEBAPI_REFUSED, "BadTaskSpecification"},
+};
+
+static void test_what_is_refused(void **state)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(refusals); i++) {
+        char body[400];
+        (void)set_up(state);
+        fake_batch_add(&fake, "x-0", "", "{}");
+        (void)snprintf(body, sizeof body,
+                       "{\"kind\":\"Status\",\"reason\":\"r\",\"message\":\"%s\"}",
+                       refusals[i].message);
+        struct tr_webapi_response response = fake_response(refusals[i].status, body);
+        assert_int_equal(tri_kubernetes_read_create(&fake.batch, &response), 0);
+        assert_int_equal(fake.last.news, refusals[i].news);
+        assert_string_equal(shown(fake.last.code), refusals[i].code);
+    }
+    (void)set_up(state);
+    fake_batch_add(&fake, "x-0", "", "{}");
+    struct tr_webapi_response busy = fake_response(500, "{\"message\":\"etcd is away\"}");
+    assert_int_equal(tri_kubernetes_read_create(&fake.batch, &busy), TR_BUSY);
+    struct tr_webapi_response page = fake_response(500, "<html>");
+    assert_int_equal(tri_kubernetes_read_create(&fake.batch, &page), TR_BUSY);
+    assert_int_equal(fake.report_count, 0);
+}
+
+/* ------------------------------------------------------------------------------------ requests */
+
+static void test_requests(void **state)
+{
+    (void)state;
+    struct tr_webapi_request request = {0};
+    fake_batch_add(&fake, "x-0", "AAAAAAAAAAAAAAAAAAAAAA", "{\"kind\":\"Pod\"}");
+    assert_int_equal(tri_kubernetes_write_create(&fake.batch, &request), 0);
+    assert_string_equal(shown(request.path),
+                        "/api/v1/namespaces/work/pods?fieldManager=troupe&fieldValidation=Strict");
+    assert_int_equal(tri_kubernetes_write_cancel(&fake.batch, &request), 0);
+    assert_non_null(strstr(shown(request.path), "/pods/x-0-"));
+    assert_memory_equal(request.body.data,
+                        "{\"propagationPolicy\":\"Background\",\"preconditions\":{\"uid\":"
+                        "\"00000000-0000-0000-0000-000000000000\"}}",
+                        request.body.size);
+    for (int i = 1; i < FAKE_ITEMS_MAX - 12; i++) {
+        fake_batch_add(&fake, "y-0", "", "{}");
+    }
+    request = (struct tr_webapi_request){0};
+    assert_int_equal(tri_kubernetes_write_cancel(&fake.batch, &request), 0);
+    assert_non_null(strstr(shown(request.path), "?labelSelector=troupe.dev%2Fmark%20in%20%28"));
+    assert_true(request.path.size < 8000);
+    assert_int_equal(request.body.size, 0);
+    fake.batch.count = 0;
+    assert_int_equal(tri_kubernetes_write_cancel(&fake.batch, &request),
+                     TR_INVALID); /* never all */
+    assert_int_equal(tri_kubernetes_write_list(&fake.batch, tr_text_of("a+b"), &request), 0);
+    assert_string_equal(shown(request.path),
+                        "/api/v1/namespaces/work/pods?labelSelector=troupe.dev%2Fstore%3D"
+                        "00000000000000a7&limit=500&continue=a%2Bb");
+    assert_int_equal(tri_kubernetes_write_watch(&fake.batch, tr_text_of("77"), &request), 0);
+    assert_non_null(
+        strstr(shown(request.path), "&watch=1&allowWatchBookmarks=true&timeoutSeconds="));
+    assert_non_null(strstr(shown(request.path), "&resourceVersion=77"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_names, set_up),
+        cmocka_unit_test_setup(test_a_uid_fits_into_a_row, set_up),
+        cmocka_unit_test_setup(test_groups, set_up),
+        cmocka_unit_test_setup(test_what_a_status_means, set_up),
+        cmocka_unit_test_setup(test_lines_of_a_watch, set_up),
+        cmocka_unit_test_setup(test_what_is_refused, set_up),
+        cmocka_unit_test_setup(test_requests, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
