@@ -134,7 +134,7 @@ static void test_a_cut_connection_loses_and_doubles_nothing(void **state)
     struct pair pair = begin(state, true);
     bool is_compressed = pair.stand->log != NULL;
     for (uint64_t number = 1; number <= 120; number++) {
-        /* Of a commit of some thousand bytes, or some hundred, and of what the server says to it. */
+        /* Of a commit of some thousand bytes, or hundred, and of what the server says to it. */
         if (number % 3 == 0) {
             proxy_cut_after(pair.proxy, PROXY_TO_STORE, (long)draw(&pair, 300));
         } else if (number % 3 == 1) {
