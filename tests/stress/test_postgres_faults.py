@@ -9,10 +9,11 @@ import signal
 import subprocess
 import unittest
 
-from faults import AWAY, CHOSEN, ROUNDS, FaultTest, postgres, seed_of, wait_until
+from faults import AWAY, CHOSEN, IS_LONG, ROUNDS, FaultTest, postgres, seed_of, wait_until
 
-# The disk of the server: what it has at the beginning, its log, and a little.
-DISK_MIB = 160
+# The disk of the server: what it has at the beginning, its log, and a little. The history of all
+# executions stays, of the long form 100 MB of it.
+DISK_MIB = 480 if IS_LONG else 160
 
 # How long the server is stopped at most; a command that asks meanwhile waits for 3 s.
 STOPPED_S = 3
