@@ -154,9 +154,9 @@ static void forget(struct tri_job *job, struct place place, int parts,
 
 void tri_update_project_attributes(struct tri_job *job, const void *message)
 {
-    static const Flyteidl__Admin__ProjectAttributes none =
-        FLYTEIDL__ADMIN__PROJECT_ATTRIBUTES__INIT;
+    Flyteidl__Admin__ProjectAttributes none;
     const Flyteidl__Admin__ProjectAttributesUpdateRequest *request = message;
+    flyteidl__admin__project_attributes__init(&none);
     const Flyteidl__Admin__ProjectAttributes *given =
         request->attributes == NULL ? &none : request->attributes;
     update(job, (struct place){.project = given->project, .domain = "", .workflow = ""}, 1,
@@ -190,9 +190,9 @@ void tri_delete_project_attributes(struct tri_job *job, const void *message)
 
 void tri_update_project_domain_attributes(struct tri_job *job, const void *message)
 {
-    static const Flyteidl__Admin__ProjectDomainAttributes none =
-        FLYTEIDL__ADMIN__PROJECT_DOMAIN_ATTRIBUTES__INIT;
+    Flyteidl__Admin__ProjectDomainAttributes none;
     const Flyteidl__Admin__ProjectDomainAttributesUpdateRequest *request = message;
+    flyteidl__admin__project_domain_attributes__init(&none);
     const Flyteidl__Admin__ProjectDomainAttributes *given =
         request->attributes == NULL ? &none : request->attributes;
     update(
@@ -229,9 +229,9 @@ void tri_delete_project_domain_attributes(struct tri_job *job, const void *messa
 
 void tri_update_workflow_attributes(struct tri_job *job, const void *message)
 {
-    static const Flyteidl__Admin__WorkflowAttributes none =
-        FLYTEIDL__ADMIN__WORKFLOW_ATTRIBUTES__INIT;
+    Flyteidl__Admin__WorkflowAttributes none;
     const Flyteidl__Admin__WorkflowAttributesUpdateRequest *request = message;
+    flyteidl__admin__workflow_attributes__init(&none);
     const Flyteidl__Admin__WorkflowAttributes *given =
         request->attributes == NULL ? &none : request->attributes;
     update(job,

@@ -227,13 +227,14 @@ static void test_lines_of_a_watch(void **state)
     assert_int_equal(line("ADDED", "\"metadata\":{\"name\":\"y\",\"resourceVersion\":\"8\"}", "{}"),
                      0);
     assert_int_equal(fake.report_count, 0);
-    static const char *const bad[] = {"",
-                                      "{",
-                                      "[]",
-                                      "{\"type\":\"ADDED\"}",
-                                      "{\"type\":7}",
-                                      "{\"type\":\"ADDED\",\"object\":{\"metadata\":{"
-                                      "\"resourceVersion\":7}}}"};
+    static const char *const bad[] = {
+        "",
+        "{",
+        "[]",
+        "{\"type\":\"ADDED\"}",
+        "{\"type\":7}",
+        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"resourceVersion\":7}}}",
+    };
     for (size_t i = 0; i < TR_COUNT_OF(bad); i++) {
         assert_int_equal(tri_kubernetes_line(&fake.batch, bytes_of(bad[i])), TR_MALFORMED);
     }

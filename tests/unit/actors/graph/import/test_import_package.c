@@ -389,11 +389,13 @@ static void test_a_plan_says_how_its_executions_run(void **state)
 {
     (void)state;
     Flyteidl__Admin__Envs variables = FLYTEIDL__ADMIN__ENVS__INIT;
-    Flyteidl__Core__KeyValuePair pair = FLYTEIDL__CORE__KEY_VALUE_PAIR__INIT;
+    Flyteidl__Core__KeyValuePair pair;
     Flyteidl__Core__KeyValuePair *pairs[] = {&pair};
-    Flyteidl__Admin__RawOutputDataConfig raw = FLYTEIDL__ADMIN__RAW_OUTPUT_DATA_CONFIG__INIT;
+    Flyteidl__Admin__RawOutputDataConfig raw;
     Flyteidl__Admin__ConcurrencyPolicy policy = FLYTEIDL__ADMIN__CONCURRENCY_POLICY__INIT;
     Google__Protobuf__BoolValue no = GOOGLE__PROTOBUF__BOOL_VALUE__INIT;
+    flyteidl__core__key_value_pair__init(&pair);
+    flyteidl__admin__raw_output_data_config__init(&raw);
     pair.key = text("MODE");
     pair.value = text("{{.input}}");
     variables.n_values = 1;
@@ -435,7 +437,8 @@ static void test_what_is_not_acted_on_is_told_once(void **state)
     (void)state;
     Flyteidl__Core__TaskNodeOverrides overrides;
     flyteidl__core__task_node_overrides__init(&overrides);
-    Flyteidl__Core__K8sPod pod = FLYTEIDL__CORE__K8S_POD__INIT;
+    Flyteidl__Core__K8sPod pod;
+    flyteidl__core__k8s_pod__init(&pod);
     pod.primary_container_name = text("main");
     overrides.pod_template = &pod;
     given.task_node.overrides = &overrides;
