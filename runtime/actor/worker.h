@@ -56,6 +56,7 @@ struct tri_shared {
     uint32_t counter_count; /* of the program's counters */
     struct tri_life life;
     atomic_uint_fast64_t next_number; /* of the journal's total order */
+    atomic_uint_fast64_t moves; /* of actors between workers: begun and ended; odd during one */
 };
 
 /* Doubly linked timers by due time, on levels of 64 places each; see wheel.c. */

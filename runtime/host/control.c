@@ -645,11 +645,9 @@ static int find_loaded(struct tr_host *host, struct tr_text address, struct tr_r
     return error;
 }
 
-int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor)
+/* Asks one worker after the other. */
+static int find_running(struct tr_host *host, struct tr_text address, struct tr_ref *actor)
 {
-    if (!host->is_started) {
-        return host->thread_count == 0 ? find_loaded(host, address, actor) : TR_CLOSED;
-    }
     int error = TR_NOT_FOUND;
     for (uint32_t i = 0; i < host->shared.worker_count && error == TR_NOT_FOUND; i++) {
         struct tr_find find = {.request = ++host->requests, .address = address};
@@ -662,6 +660,26 @@ int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *ac
             *actor = answer.actor;
         }
     }
+    return error;
+}
+
+/*
+ * An actor that moves meanwhile from a worker that is asked later to one that was asked before, or
+ * is between two, is missed. Moves are made one at a time, and counted when the actor leaves and
+ * when it has arrived: an even number that stays the same says that none was under way.
+ */
+int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor)
+{
+    const atomic_uint_fast64_t *moves = &host->shared.moves;
+    if (!host->is_started) {
+        return host->thread_count == 0 ? find_loaded(host, address, actor) : TR_CLOSED;
+    }
+    uint64_t before;
+    int error;
+    do {
+        before = atomic_load(moves);
+        error = find_running(host, address, actor);
+    } while (error == TR_NOT_FOUND && (before % 2 != 0 || atomic_load(moves) != before));
     return error;
 }
 

@@ -128,8 +128,9 @@ static int load_clock(struct tr_host *host, struct tri_kept_clock *kept)
 }
 
 /*
- * Shared by all workers; it does not change after the threads start, except next_number. That
- * continues after the last number in the store, since the journal commits numbers without a gap.
+ * Shared by all workers; it does not change after the threads start, except moves and next_number.
+ * That continues after the last number in the store, since the journal commits numbers without a
+ * gap.
  */
 static int init_shared(struct tr_host *host, const struct tr_host_options *options)
 {

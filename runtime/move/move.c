@@ -246,6 +246,7 @@ static int send_image(struct tri_worker *worker, struct tri_actor *actor, uint32
         restore_route(worker, key, before);
         return error;
     }
+    atomic_fetch_add(&worker->shared->moves, 1);
     note_moved(worker, actor, to_worker);
     leave(worker, actor);
     worker->moves->leaving_to = to_worker;
@@ -359,6 +360,7 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
     }
     /* The actor is nowhere else; after a restart the store has it. */
     TR_ASSERT(error == 0);
+    atomic_fetch_add(&worker->shared->moves, 1);
     /* The journal has the actor as it was sent: nothing of it is written again. */
     if (worker->is_journaled) {
         actor->flags |= TRI_ACTOR_STORED;

@@ -137,6 +137,32 @@ static void test_order_is_kept_while_an_actor_moves(void **state)
     stage_close(&stage);
 }
 
+/* Whatever steps of a move have been made when the search begins, and between its questions. */
+static void test_an_actor_is_found_while_it_moves(void **state)
+{
+    (void)state;
+    enum { STEPS = 12 };
+    open_stage(3);
+    struct tr_spawn_options options = {.name = tr_text_of("traveller")};
+    struct tr_ref a = stage_spawn(&stage, &fake_actor_behaviour, &options);
+    for (uint32_t round = 0; round < 6 * STEPS; round++) {
+        struct tr_move_ask ask = {.actor = a.key, .to_worker = round * 2 % 3};
+        struct tri_heading heading = {.kind = TR_KIND_CONTROL, .to = {{0, TR_SERVICE_WORKERS}, 0}};
+        struct tr_ref found = nobody;
+        stage_send(&stage, 0, &heading, &tr_move_ask_schema, &ask);
+        for (uint32_t step = 0; step < round / 6; step++) {
+            (void)stage_step(&stage);
+        }
+        assert_int_equal(tr_host_find(&stage.host, tr_text_of("/traveller"), &found), 0);
+        assert_true(tr_key_equal(found.key, a.key));
+        stage_run(&stage);
+        assert_ptr_equal(stage_home(&stage, a), stage_worker(&stage, round * 2 % 3));
+    }
+    struct tr_ref other = nobody;
+    assert_int_equal(tr_host_find(&stage.host, tr_text_of("/other"), &other), TR_NOT_FOUND);
+    stage_close(&stage);
+}
+
 static void test_wishes_that_cannot_be_granted_are_answered(void **state)
 {
     (void)state;
@@ -226,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_actor_takes_all_it_has_along),
         cmocka_unit_test(test_order_is_kept_while_an_actor_moves),
+        cmocka_unit_test(test_an_actor_is_found_while_it_moves),
         cmocka_unit_test(test_wishes_that_cannot_be_granted_are_answered),
         cmocka_unit_test(test_moves_that_wait_have_a_limit),
         cmocka_unit_test(test_an_actor_stays_what_it_is),
