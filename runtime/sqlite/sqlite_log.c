@@ -651,8 +651,13 @@ static int find_end(struct tri_sqlite *store, struct tri_commit_log_mark *mark, 
     return error;
 }
 
-/* Nobody will apply what an engine has left: it is done here, by opening the store for writing. */
-static int apply_rest(struct tri_sqlite *store, const struct tri_store_options *options)
+/*
+ * Nobody will apply what an engine has left: it is done here, by opening the store for writing. Not
+ * all of it need be whole, so the tables may never come to where the heads of the entries end: what
+ * they have then is all.
+ */
+static int apply_rest(struct tri_sqlite *store, const struct tri_store_options *options,
+                      bool *is_settled)
 {
     char words[TRI_STORE_EXPLAIN_BYTES];
     struct tri_store_options writing = *options;
@@ -664,6 +669,7 @@ static int apply_rest(struct tri_sqlite *store, const struct tri_store_options *
         return 0; /* an engine has come, and does it */
     }
     tri_store_close(opened);
+    *is_settled = error == 0;
     return error == 0 ? 0
                       : tri_sqlite_report(store, error,
                                           "%.100s: has commits that are not in its tables yet: "
@@ -676,15 +682,17 @@ static uint32_t patience_us(const struct ahead *ahead)
     return 1000 * (ahead->is_shortage ? TR_COMMIT_LOG_SHORTAGE_MS : TR_COMMIT_LOG_READER_MS);
 }
 
-/* One look later. Without an engine the reader writes the tables. */
+/* One look later. Without an engine the reader writes the tables, and need not look again. */
 static int look_again(struct tri_sqlite *store, const struct tri_store_options *options,
-                      uint32_t wait_us, struct tri_commit_log_mark *mark)
+                      uint32_t wait_us, struct tri_commit_log_mark *mark, bool *is_settled)
 {
     bool is_held = false;
     (void)tri_store_folder_holder(options->folder, &is_held);
     const struct timespec wait = {.tv_nsec = wait_us * 1000L};
-    int error = is_held ? 0 : apply_rest(store, options);
-    (void)ppoll(NULL, 0, &wait, NULL);
+    int error = is_held ? 0 : apply_rest(store, options, is_settled);
+    if (!*is_settled) {
+        (void)ppoll(NULL, 0, &wait, NULL);
+    }
     return error != 0 ? error : tri_commit_log_mark(&store->store, mark);
 }
 
@@ -697,14 +705,16 @@ static int wait_for_tables(struct tri_sqlite *store, const struct tri_store_opti
 {
     struct ahead now = *ahead;
     uint32_t still_us = 0;
+    bool is_settled = false;
     int error = 0;
-    while (error == 0 && mark->sequence < ahead->end && still_us < patience_us(&now)) {
+    while (error == 0 && !is_settled && mark->sequence < ahead->end &&
+           still_us < patience_us(&now)) {
         uint64_t before = mark->sequence;
         uint32_t wait_us = still_us < SOON_US ? LOOK_SOON_US : LOOK_LATER_US;
         if (still_us % ASK_AGAIN_US == 0) {
             tri_store_ask(options->folder);
         }
-        error = look_again(store, options, wait_us, mark);
+        error = look_again(store, options, wait_us, mark, &is_settled);
         still_us = mark->sequence == before ? still_us + wait_us : 0;
         if (error == 0 && still_us > 0 && still_us % SHORTAGE_LOOK_US == 0) {
             error = look_ahead(store, mark, &now);

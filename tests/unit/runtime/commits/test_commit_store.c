@@ -346,6 +346,37 @@ static void test_who_opens_it_behind_a_kill_sees_all(void **state)
     }
 }
 
+static void damage_entry(const struct stand *stand, size_t entry)
+{
+    char path[128];
+    stand_path(stand, "troupe.db-log0", path, sizeof path);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (long)(TRI_COMMIT_ENTRY_ALIGNMENT * entry + 64), SEEK_SET), 0);
+    int byte = fgetc(file);
+    assert_int_equal(fseek(file, -1, SEEK_CUR), 0);
+    assert_int_equal(fputc(byte ^ 0x40, file), byte ^ 0x40);
+    assert_int_equal(fclose(file), 0);
+}
+
+/*
+ * The engine was killed within its last entry, whose head is there: no reader waits for the rest.
+ * Each opening for writing raises the incarnation, and one has to do.
+ */
+static void test_a_reader_does_not_wait_for_what_was_never_whole(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&patient);
+    commit_and_die(stand, 3);
+    damage_entry(stand, 3);
+    struct tri_store *reader = stand_open_reader(stand);
+    assert_int_equal(reader->last_number, 2);
+    assert_int_equal(reader->incarnation, 2);
+    tri_store_close(reader);
+    expect_in_tables(stand, "1|1\n1|2\n");
+    stand_free(stand);
+}
+
 /* Between the loss of the lock and the first refusal nothing that was acknowledged is lost. */
 static void test_the_fence_stands_before_the_log(void **state)
 {
@@ -485,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_a_reader_sees_what_is_acknowledged),
         cmocka_unit_test(test_a_reader_may_ask_too_early),
         cmocka_unit_test(test_a_reader_asks_until_he_sees_all),
+        cmocka_unit_test(test_a_reader_does_not_wait_for_what_was_never_whole),
         cmocka_unit_test(test_a_reader_waits_for_slow_tables),
         cmocka_unit_test(test_readers_who_ask_put_nothing_off),
         cmocka_unit_test(test_the_window_ends_by_itself),
