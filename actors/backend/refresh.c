@@ -191,12 +191,11 @@ static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_ro
     job->policy = make->policy;
     int error = tri_refresh_blob_set(refresh, &job->blob, make->job);
     if (error == 0 && make->handle.size > 0) {
-        job->marks |= refresh->watched != NULL ? TRI_JOB_UNHEARD : 0;
         error = tri_refresh_job_set_handle(refresh, number, job, make->handle);
         if (error != 0) {
             return error;
         }
-        return tri_refresh_job_made(refresh, number, job);
+        return tri_refresh_job_made(refresh, TR_WEBAPI_VERB_CREATE, number, job);
     }
     if (error == 0 && make->is_unknown) {
         job->marks |= TRI_JOB_UNHEARD;

@@ -252,8 +252,8 @@ TR_MUST_USE int tri_refresh_job_end(struct tri_refresh *refresh, uint32_t number
 TR_MUST_USE int tri_refresh_job_end_explained(struct tri_refresh *refresh, uint32_t number,
                                               struct tri_job_row *job);
 
-/* It was made, whether its handle is known or not. */
-TR_MUST_USE int tri_refresh_job_made(struct tri_refresh *refresh, uint32_t number,
+/* It was made, whether its handle is known or not; `verb`: how that was heard. */
+TR_MUST_USE int tri_refresh_job_made(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
                                      struct tri_job_row *job);
 
 /* Tells its task why it waits, unless that was told last. */
@@ -460,6 +460,10 @@ TR_MUST_USE int tri_refresh_scope_on_end(struct tri_refresh *refresh, uint32_t n
 /* Of a walk over all rows: ends a job that is missing in the last list of its scope. */
 TR_MUST_USE int tri_refresh_scope_check(struct tri_refresh *refresh, uint32_t number,
                                         struct tri_job_row *job);
+
+/* Whether the watch of its scope has been open for so long that it has shown a job, if ever. */
+TR_MUST_USE int tri_refresh_scope_has_shown(struct tri_refresh *refresh,
+                                            const struct tri_job_row *job, bool *has_shown);
 
 /* Until when its watch would have shown a job of unknown outcome; 0: it may still show it. */
 TR_MUST_USE int tri_refresh_scope_seen(struct tri_refresh *refresh, const struct tri_job_row *job,

@@ -236,7 +236,7 @@ static int create_item(struct tri_refresh *refresh, const struct tri_list_row *c
         if ((job->marks & TRI_JOB_REPORTED) != 0) {
             return tri_refresh_job_wait_again(refresh, number, job); /* later, by the report */
         }
-        return tri_refresh_job_made(refresh, number, job);
+        return tri_refresh_job_made(refresh, TR_WEBAPI_VERB_CREATE, number, job);
     case TR_WEBAPI_RESPONSE_REFUSED:
         return refused(refresh, number, job, result);
     case TR_WEBAPI_RESPONSE_UNSURE:

@@ -96,7 +96,7 @@ static uint64_t jitter(struct tri_refresh *refresh, uint64_t delay_ms)
     return delay_ms + tr_random(refresh->context) % (delay_ms / 8 + 1);
 }
 
-/* A watch tells nothing of what it has told before the job was known here: that is asked once. */
+/* A watch may have nothing to tell of it: it is asked about once. */
 static bool is_unheard(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
     return refresh->watched != NULL && (job->marks & TRI_JOB_UNHEARD) != 0;
@@ -148,9 +148,12 @@ int tri_refresh_job_wait_again(struct tri_refresh *refresh, uint32_t number,
 static int poll(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     bool serves;
+    bool is_asked = (job->marks & TRI_JOB_STREAMED) != 0;
     int error = tri_refresh_stream_serves(refresh, job->group, &serves);
-    bool is_asked =
-        refresh->watched != NULL ? is_unheard(refresh, job) : (job->marks & TRI_JOB_STREAMED) != 0;
+    if (error == 0 && refresh->watched != NULL) {
+        error = tri_refresh_scope_has_shown(refresh, job, &is_asked);
+        is_asked = is_asked && is_unheard(refresh, job);
+    }
     if (error == 0 && serves && !is_asked) {
         return tri_refresh_job_wait_poll(refresh, number, job);
     }

@@ -204,10 +204,21 @@ static bool is_failure(uint8_t phase)
     return phase == TR_TASK_PHASE_RETRYABLE_FAILURE || phase == TR_TASK_PHASE_PERMANENT_FAILURE;
 }
 
-int tri_refresh_job_made(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+/*
+ * What the watch of the watched shape has not shown it may never show: the job was gone before the
+ * list that the watch begins with, or another's has its name. It is asked about once, unless the
+ * watch shows it in a moment.
+ */
+static uint16_t unheard_mark(const struct tri_refresh *refresh, uint8_t verb)
+{
+    return refresh->watched != NULL && verb != TR_WEBAPI_VERB_STREAM ? TRI_JOB_UNHEARD : 0;
+}
+
+int tri_refresh_job_made(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
+                         struct tri_job_row *job)
 {
     struct tri_group_row *group;
-    job->marks |= TRI_JOB_MADE;
+    job->marks |= TRI_JOB_MADE | unheard_mark(refresh, verb);
     job->since_ms = refresh->now_ms;
     job->level = 0;
     job->batch_max = 0;
@@ -345,14 +356,13 @@ static int take_is(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
         return error;
     }
     bool is_new = job->stage == TR_WEBAPI_STAGE_INTENT || job->stage == TR_WEBAPI_STAGE_UNKNOWN;
+    bool is_shown = refresh->watched != NULL && verb == TR_WEBAPI_VERB_STREAM;
+    job->marks &= is_shown ? (uint16_t)~TRI_JOB_UNHEARD : UINT16_MAX;
     if (is_new) {
         job->marks |= TRI_JOB_FOUND_NEWS;
-        /* Who it is that has its name a watch does not show: it is asked about once. */
-        bool is_bare = refresh->watched != NULL && report->handle.size == 0;
-        job->marks |= is_bare ? TRI_JOB_UNHEARD : 0;
         error = tri_refresh_job_free(refresh, job);
         if (error == 0) {
-            error = tri_refresh_job_made(refresh, number, job);
+            error = tri_refresh_job_made(refresh, verb, number, job);
         }
     }
     return error != 0 ? error : take_phase(refresh, verb, number, job, report);

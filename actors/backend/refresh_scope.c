@@ -262,6 +262,27 @@ int tri_refresh_scope_check(struct tri_refresh *refresh, uint32_t number, struct
 
 /* ---------------------------------------------------------- unknown outcomes */
 
+/* Its watch has shown all there was the lag ago, unless what it said waits to be heard. */
+static bool has_shown_all(const struct tri_refresh *refresh, const struct tri_group_row *scope)
+{
+    return scope->stream != 0 && !scope->is_listing && !refresh->is_late && scope->has_left &&
+           scope->stream_ms + tri_refresh_rate_lag_ms(refresh) <= refresh->now_ms;
+}
+
+int tri_refresh_scope_has_shown(struct tri_refresh *refresh, const struct tri_job_row *job,
+                                bool *has_shown)
+{
+    const void *row;
+    uint32_t number;
+    *has_shown = false;
+    int error = tri_refresh_scope_of(refresh, job->group, &number);
+    if (error == 0 && number != 0) {
+        error = tr_rows_get(&refresh->rows, number, &row);
+        *has_shown = error == 0 && has_shown_all(refresh, row);
+    }
+    return error;
+}
+
 int tri_refresh_scope_seen(struct tri_refresh *refresh, const struct tri_job_row *job,
                            uint64_t *asked_ms)
 {
@@ -281,7 +302,6 @@ int tri_refresh_scope_seen(struct tri_refresh *refresh, const struct tri_job_row
         error = tri_refresh_scope_begin_anew(refresh, scope);
         return error != 0 ? error : tri_refresh_stream_open_anew(refresh, number);
     }
-    uint64_t long_ms = scope->stream_ms + tri_refresh_rate_lag_ms(refresh);
-    *asked_ms = scope->has_left && long_ms <= refresh->now_ms ? refresh->now_ms : 0;
+    *asked_ms = has_shown_all(refresh, scope) ? refresh->now_ms : 0;
     return 0;
 }

@@ -277,8 +277,9 @@ struct tr_webapi_stream {
  *
  * A job that was made before a list began, and is in none of its pages, has been deleted: it ends
  * by `ResourceDeletedExternally`, which `outcome` may know better. While its watch goes on no job
- * is asked about by `status`, and one of unknown outcome is concluded by what the watch has shown,
- * whatever the idempotency level. A list or watch that breaks off is no fault of a job.
+ * is asked about by `status`, but for one that it has not shown some seconds after that was made;
+ * and one of unknown outcome is concluded by what the watch has shown, whatever the idempotency
+ * level. A list or watch that breaks off is no fault of a job.
  *
  * The functions are handed the scope as `job_set`, and have no items.
  */

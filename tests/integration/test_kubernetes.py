@@ -107,6 +107,14 @@ class EndTest(KubernetesTest):
         self.assertEqual(sorted(row[3] for row in self.failures()),
                          ["Interrupted", "ResourceDeletedExternally"])
 
+    def test_one_that_is_gone_before_the_first_list_is_tried_again(self):
+        self.double.rules({"how": "deleted", "times": 1})
+        self.double.fault("latency", ms=1000, method="list pods")
+        self.write_array(1)
+        self.run_all()
+        self.assertEqual([row[3] for row in self.failures()], ["ResourceDeletedExternally"])
+        self.assertLessEqual(self.double.counters()["calls"]["get pods"], 2)
+
     def test_an_image_that_is_none_fails_and_its_pod_goes(self):
         _, _, _, code, message = self.fail({"how": "waiting", "reason": "InvalidImageName",
                                             "message": "couldn't parse image"})

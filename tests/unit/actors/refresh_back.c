@@ -294,7 +294,10 @@ static void do_item(uint8_t verb, const char *identity, const char *handle, cons
         say(reply, identity, job->handle, 0, "");
         break;
     case TR_WEBAPI_VERB_STATUS:
-        if (is_visible(job, back.visible_ms)) {
+        if (job != NULL && job->is_removed) {
+            say(reply, "-", job->handle, TR_TASK_PHASE_RETRYABLE_FAILURE,
+                "ResourceDeletedExternally");
+        } else if (is_visible(job, back.visible_ms)) {
             say(reply, "-", job->handle, job->phase, "");
         } else {
             say(reply, identity, has_handle ? handle : "-", 99, "");

@@ -3,6 +3,7 @@
  * cursors that are not known any more, and unknown outcomes that the watch concludes.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/actors/refresh_stand.h"
@@ -157,6 +158,26 @@ static void test_who_is_missing_was_deleted(void **state)
     assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 2);
     require_calls(3, 3);
     assert_int_equal(refresh_stand_state()->failed, 0);
+    refresh_stand_end();
+}
+
+/*
+ * One that is made and deleted while the first list is on its way is in no list, and no watch shows
+ * it: it is asked about, and nobody else is.
+ */
+static void test_who_was_never_shown_is_asked_about(void **state)
+{
+    (void)state;
+    begin();
+    make("a.1", 3);
+    for (int i = 0; back.job_count < 3 && i < 1000; i++) {
+        refresh_stand_pass(1);
+    }
+    back.jobs[1].is_removed = true;
+    refresh_stand_pass(2 * TR_WEBAPI_INTERVAL_MS);
+    require_deleted((uint32_t)atoi(back.jobs[1].identity + strlen("job-")));
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 2);
+    assert_int_equal(back.items[TR_WEBAPI_VERB_STATUS], 1);
     refresh_stand_end();
 }
 
@@ -399,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_nobody_is_asked_about),
         cmocka_unit_test(test_a_list_shows_what_was_missed),
         cmocka_unit_test(test_who_is_missing_was_deleted),
+        cmocka_unit_test(test_who_was_never_shown_is_asked_about),
         cmocka_unit_test(test_a_crash_forgets_nobody_who_is_missing),
         cmocka_unit_test(test_a_list_that_breaks_off_begins_anew),
         cmocka_unit_test(test_a_silent_watch_begins_anew),
