@@ -131,11 +131,19 @@ static int describe(const char *store_folder, struct tr_bytes document,
         error = tr_blobs_remote_unpack((struct tr_bytes){described->bytes + 1, document.size - 1},
                                        described->bytes[0], &described->remote);
     }
-    error = error != 0 ? error : read_store(described, &options);
-    error = error != 0 ? error : read_sources(described, &options);
-    error = error != 0 ? error : tri_blobs_identify(store_folder, described->digits);
+    if (error == 0) {
+        error = read_store(described, &options);
+    }
+    if (error == 0) {
+        error = read_sources(described, &options);
+    }
+    if (error == 0) {
+        error = tri_blobs_identify(store_folder, described->digits);
+    }
     options.digits = described->digits;
-    error = error != 0 ? error : tri_objects_new(&options, remote);
+    if (error == 0) {
+        error = tri_objects_new(&options, remote);
+    }
     if (error != 0) {
         tr_free(described);
     }
@@ -387,7 +395,9 @@ static int pack(const struct tri_store_blobs_place *place, struct tri_buffer *do
         .sources = {sources, tr_writer_size(&source_writer)}};
     size_t size = tr_blobs_remote_schema.size_max(&remote);
     error = error != 0 ? error : source_writer.error;
-    error = error != 0 ? error : tri_buffer_reserve(document, size + 1);
+    if (error == 0) {
+        error = tri_buffer_reserve(document, size + 1);
+    }
     if (error == 0) {
         struct tr_writer writer = tr_writer_of(document->data + 1, size);
         document->data[0] = tr_blobs_remote_schema.version;

@@ -299,9 +299,11 @@ static int take_given(struct tri_flow *flow, uint32_t node, const struct tr_sign
     tr_buffer_init(&value, 0);
     tr_buffer_init(&words, 0);
     int error = take_value(type, given->value, &value);
-    error = error == TR_INVALID ? mismatch(flow, node, type, given)
-            : error != 0        ? error
-                                : decide(flow, node, given, tr_buffer_bytes(&value), &words);
+    if (error == TR_INVALID) {
+        error = mismatch(flow, node, type, given);
+    } else if (error == 0) {
+        error = decide(flow, node, given, tr_buffer_bytes(&value), &words);
+    }
     flow->cause = (struct tr_text){0};
     tr_buffer_fini(&words);
     tr_buffer_fini(&value);

@@ -242,7 +242,9 @@ static int fill_mailboxes(struct loading *loading)
         if (actor != NULL) {
             tri_mailbox_push(actor, message);
         } else {
-            error = error != 0 ? error : keep_message(&loading->postponed, message);
+            if (error == 0) {
+                error = keep_message(&loading->postponed, message);
+            }
             if (error != 0) {
                 tri_message_free(home_of(loading->host, tri_message_to(message)), message);
             }

@@ -206,8 +206,12 @@ static int list(const struct listing *listing)
                                                     .method = "GET",
                                                     .query = (const char *)tri_buffer_front(&query),
                                                     .descriptor = -1};
-        error = error != 0 ? error : tri_objects_ask(&request, 0, &answer);
-        error = error != 0 ? error : show_page(listing, &request, &answer, &next);
+        if (error == 0) {
+            error = tri_objects_ask(&request, 0, &answer);
+        }
+        if (error == 0) {
+            error = show_page(listing, &request, &answer, &next);
+        }
         tri_buffer_fini(&answer.body);
     } while (error == 0 && tri_buffer_size(&next) > 0);
     tri_buffer_fini(&query);

@@ -616,9 +616,9 @@ int tri_files_service_start(const struct tri_files_service_options *options,
     service->host = options->host;
     service->wake = epoll_create1(EPOLL_CLOEXEC);
     int error = service->wake < 0 ? TR_SYSTEM : 0;
-    error = error != 0 ? error
-                       : tri_store_blobs_open(options->folder, &service->base.is_stopping,
-                                              &service->blobs);
+    if (error == 0) {
+        error = tri_store_blobs_open(options->folder, &service->base.is_stopping, &service->blobs);
+    }
     if (error == 0) {
         const struct tri_fetches_options fetches = {.blobs = service->blobs,
                                                     .stores = options->object_stores,
