@@ -6,14 +6,11 @@ before they wait.
 
 import json
 import re
-import subprocess
 import unittest
 
-from program import LIMIT_S, ROOT
-from test_api import ServedTest
-from test_api_executions import CLIENT, DECIDES, FLOWS, WHERE, bare, plan_id
-from test_flyte import KIT, KIT_PYTHON, have_library
-from test_flyte_packages import PackageTest
+from flyte_clients import ClientTest
+from program import ROOT
+from test_api_executions import DECIDES, FLOWS, WHERE, bare, plan_id
 
 PAGE = (ROOT / "deploy/FLYTE_CLIENTS.md").read_text()
 
@@ -34,24 +31,12 @@ PLACES = {"Project": {"project": "p"}, "ProjectDomain": {"project": "p", "domain
           "Workflow": {"project": "p", "domain": "d", "workflow": "w"}}
 
 
-class CallsTest(ServedTest, PackageTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        have_library(KIT_PYTHON, KIT)
-
+class CallsTest(ClientTest):
     def serve_flows(self):
         self.write("decide.py", DECIDES)
         self.package(FLOWS.replace("@DECIDE@", str(self.folder / "decide.py")))
         self.troupe("apply", "flows.tgz", "--version", "v1")
         self.address, = self.serve()
-
-    def ask(self, function, **arguments):
-        done = subprocess.run([KIT_PYTHON, CLIENT, self.address, function, json.dumps(arguments)],
-                              capture_output=True, text=True, timeout=LIMIT_S,
-                              env=self.environment())
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
 
     def rest(self, method, path, body=None):
         given = [] if body is None else ["-d", json.dumps(body), "-H",

@@ -11,11 +11,10 @@ import subprocess
 import unittest
 import urllib.parse
 
+from flyte_clients import ClientTest
 from program import LIMIT_S
-from test_api import ServedTest
-from test_api_executions import CLIENT, DECIDES, FLOWS, WHERE, plan_id
-from test_flyte import KIT, KIT_PYTHON, have_library
-from test_flyte_packages import PackageTest
+from test_api_executions import DECIDES, FLOWS, WHERE, plan_id
+from test_flyte import KIT_PYTHON
 
 SECRETS = {"ci": "s3cret of/ci", "viewer": "views", "runner": "runs", "boss": "rules"}
 ROLES = {"ci": "[{role: register, project: default, domain: development}]",
@@ -70,12 +69,7 @@ except Exception as error:
 """
 
 
-class ClientsTest(ServedTest, PackageTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        have_library(KIT_PYTHON, KIT)
-
+class ClientsTest(ClientTest):
     def serve_clients(self, clients=SECRETS):
         self.store.mkdir(exist_ok=True)
         rows = "".join(
@@ -84,13 +78,6 @@ class ClientsTest(ServedTest, PackageTest):
             for id in clients)
         (self.store / "settings.yaml").write_text(f"http:\n  listen: ['0']\n  clients:\n{rows}")
         self.address, = self.serve("--no-warm")
-
-    def ask(self, function, token, **arguments):
-        environment = self.environment() | ({"TOKEN": token} if token else {})
-        done = subprocess.run([KIT_PYTHON, CLIENT, self.address, function, json.dumps(arguments)],
-                              capture_output=True, text=True, timeout=LIMIT_S, env=environment)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
 
     def test_each_call_takes_its_role_where_it_acts(self):
         self.serve_clients()

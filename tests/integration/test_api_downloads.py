@@ -11,11 +11,10 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from program import LIMIT_S, ROOT, wait_until
-from test_api import ServedTest
-from test_api_executions import CLIENT, WHERE, bare
-from test_flyte import KIT, KIT_PYTHON, have_library
-from test_flyte_packages import PackageTest
+from flyte_clients import ClientTest
+from program import LIMIT_S, wait_until
+from test_api_executions import WHERE, bare
+from test_flyte import KIT_PYTHON
 
 # A task that leaves a deck, a file and nothing in its logs; and one without a deck.
 LEAVES = """
@@ -70,21 +69,9 @@ print(client.get_download_artifact_signed_url(
 """
 
 
-class DownloadsTest(ServedTest, PackageTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        have_library(KIT_PYTHON, KIT)
-
+class DownloadsTest(ClientTest):
     def environment(self):
         return {**super().environment(), "PATH": f"{KIT_PYTHON.parent}:{os.environ['PATH']}"}
-
-    def ask(self, function, **arguments):
-        done = subprocess.run([KIT_PYTHON, CLIENT, self.address, function, json.dumps(arguments)],
-                              capture_output=True, text=True, timeout=LIMIT_S,
-                              env=self.environment())
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
 
     def uploaded(self, content):
         """Its path, after it was uploaded."""

@@ -9,12 +9,9 @@ import signal
 import subprocess
 import unittest
 
-from program import LIMIT_S, ROOT
-from test_api import ServedTest
-from test_flyte import DECIDE, KIT, KIT_PYTHON, have_library
-from test_flyte_packages import PackageTest
-
-CLIENT = ROOT / "tests/support/flyte_client.py"
+from flyte_clients import CLIENT, ClientTest
+from program import LIMIT_S
+from test_flyte import DECIDE, KIT_PYTHON
 
 # Each kind of node, with its default launch plans.
 FLOWS = """
@@ -117,12 +114,7 @@ def bare(value):
     return [bare(part) for part in value] if isinstance(value, list) else value
 
 
-class ExecutionsTest(ServedTest, PackageTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        have_library(KIT_PYTHON, KIT)
-
+class ExecutionsTest(ClientTest):
     def setUp(self):
         super().setUp()
         self.write("decide.py", DECIDES)
@@ -133,13 +125,6 @@ class ExecutionsTest(ServedTest, PackageTest):
     def tearDown(self):
         self.stop()
         super().tearDown()
-
-    def ask(self, function, **arguments):
-        done = subprocess.run([KIT_PYTHON, CLIENT, self.address, function, json.dumps(arguments)],
-                              capture_output=True, text=True, timeout=LIMIT_S,
-                              env=self.environment())
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
 
     def test_every_kind_of_node(self):
         done = self.ask("run", plan="flows.main", inputs={"x": 3}, name="all",

@@ -1,8 +1,10 @@
-"""What integration/test_api_executions.py asks with flytekit's own clients, in a Python that has it:
+"""What integration/flyte_clients.py asks with flytekit's own clients, in a Python that has it:
 
-    python flyte_client.py ADDRESS FUNCTION [JSON]
+    python flyte_client.py                              requests and answers, a JSON line each
+    python flyte_client.py ADDRESS FUNCTION [JSON]      prints what one function gives as JSON
 
-prints what the function gives as JSON.
+A request has the address, the function, its arguments, and the token that calls show, or none; an
+answer has the result, or the error.
 """
 
 import json
@@ -10,6 +12,7 @@ import os
 import sys
 import threading
 import time
+import traceback
 
 import grpc
 from flyteidl.admin import event_pb2, execution_pb2
@@ -367,7 +370,22 @@ def remote_run(address, plan, inputs, name):
             "nodes": synced(execution.node_executions)}
 
 
+def answer(request):
+    os.environ.pop("TOKEN", None)
+    if request["token"] is not None:
+        os.environ["TOKEN"] = request["token"]
+    try:
+        return {"result": globals()[request["function"]](request["address"],
+                                                         **request["arguments"])}
+    except Exception:
+        return {"error": traceback.format_exc()}
+
+
 def main():
+    if len(sys.argv) == 1:
+        for line in sys.stdin:
+            print(json.dumps(answer(json.loads(line))), flush=True)
+        return
     address, function = sys.argv[1:3]
     arguments = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
     print(json.dumps(globals()[function](address, **arguments)))
