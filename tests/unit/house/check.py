@@ -507,10 +507,19 @@ def check_top(tree):
             yield Finding(name, 0, "top level", "is missing at the top; add it")
 
 
+def check_rooms(tree):
+    for folder in tree.folders:
+        sources = [path for path in tree.paths
+                   if path.endswith(".c") and path.rpartition("/")[0] == folder]
+        if not folder.startswith("tests") and len(sources) > laws.ROOM_SOURCES_MAX:
+            yield Finding(folder, 0, "room size", f"{len(sources)} .c files, at most "
+                          f"{laws.ROOM_SOURCES_MAX}; look for the wall that makes it two rooms")
+
+
 def check_tree(root):
     """Every finding about the files and folders below `root`."""
     tree, readers = Tree(root), {}
-    findings = list(check_top(tree))
+    findings = [*check_top(tree), *check_rooms(tree)]
     for folder in tree.folders:
         is_deep = folder.count("/") >= laws.README_DEPTH_MAX
         if not folder.startswith(".") and not is_deep and f"{folder}/README.md" not in tree.paths:

@@ -415,6 +415,15 @@ class Sizes(Planted):
         self.write(path, opening)
         self.expect_none()
 
+    def test_rooms_have_a_size(self):
+        for number in range(laws.ROOM_SOURCES_MAX):
+            self.write_code(f"runtime/a{number}.c", "int a;")
+            self.write_code(f"tests/a{number}.c", "int a;")
+        self.write_code("tests/b.c", "int a;")
+        self.expect_none()
+        self.write_code("runtime/b.c", "int a;")
+        self.expect("room size", "runtime", 0)
+
     def test_functions_have_a_size(self):
         path, most = "runtime/a.c", laws.FUNCTION_LINES_MAX
         for signature, opened in (("int a(void)\n{\n", 4), ("int a(void) {\n", 3)):
