@@ -43,14 +43,17 @@ static bool find_upwards(const char *from, char *found)
     }
 }
 
-static enum tr_exit_status make(const struct tr_invocation *invocation,
-                                struct tr_store_place *place)
+enum tr_exit_status tr_store_make(const struct tr_invocation *invocation,
+                                  struct tr_store_place *place)
 {
+    if (!place->is_missing) {
+        return TR_EXIT_DONE;
+    }
     if (mkdir(place->folder, 0700) != 0) {
         return tr_command_failed(invocation->command, "the store %s cannot be made: %s",
                                  place->folder, strerror(errno));
     }
-    place->is_new = true;
+    place->is_missing = false;
     tr_command_note(invocation, "made a new store: %s", place->folder);
     return TR_EXIT_DONE;
 }
@@ -129,7 +132,7 @@ static enum tr_exit_status take_database(const struct tr_invocation *invocation,
 /* ------------------------------------------------------------------------------ finding */
 
 /* The store that somebody named; `by` says where. */
-static enum tr_exit_status take_named(const struct tr_invocation *invocation, bool makes,
+static enum tr_exit_status take_named(const struct tr_invocation *invocation, bool may_be_missing,
                                       const char *path, const char *by,
                                       struct tr_store_place *place)
 {
@@ -146,11 +149,12 @@ static enum tr_exit_status take_named(const struct tr_invocation *invocation, bo
                    : tr_command_refused(invocation->command, "%s: %s is no folder", by,
                                         place->folder);
     }
-    if (errno != ENOENT || !makes) {
+    if (errno != ENOENT || !may_be_missing) {
         return tr_command_refused(invocation->command, "%s: there is no store %s: %s", by,
                                   place->folder, strerror(errno));
     }
-    return make(invocation, place);
+    place->is_missing = true;
+    return TR_EXIT_DONE;
 }
 
 void tr_store_look(const struct tr_invocation *invocation, char folder[PATH_MAX])
@@ -172,8 +176,9 @@ void tr_store_look(const struct tr_invocation *invocation, char folder[PATH_MAX]
 }
 
 /* The store of the user's settings, if they name one; `*is_named` says whether. */
-static enum tr_exit_status take_settings(const struct tr_invocation *invocation, bool makes,
-                                         struct tr_store_place *place, bool *is_named)
+static enum tr_exit_status take_settings(const struct tr_invocation *invocation,
+                                         bool may_be_missing, struct tr_store_place *place,
+                                         bool *is_named)
 {
     char by[PATH_MAX + 16];
     struct tr_settings_file settings;
@@ -181,25 +186,25 @@ static enum tr_exit_status take_settings(const struct tr_invocation *invocation,
     *is_named = status != TR_EXIT_DONE || settings.store != NULL;
     if (status == TR_EXIT_DONE && settings.store != NULL) {
         (void)snprintf(by, sizeof by, "'store' of %s", settings.path);
-        status = take_named(invocation, makes, settings.store, by, place);
+        status = take_named(invocation, may_be_missing, settings.store, by, place);
     }
     tr_settings_fini(&settings);
     return status;
 }
 
-enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool makes,
-                                  struct tr_store_place *place)
+enum tr_exit_status tr_store_choose(const struct tr_invocation *invocation, bool may_be_missing,
+                                    struct tr_store_place *place)
 {
     bool is_named = false;
     char here[PATH_MAX];
     const char *named = tr_arguments_value(&invocation->arguments, "store");
     const char *standard = getenv("TROUPE_STORE");
-    *place = (struct tr_store_place){.is_new = false};
+    *place = (struct tr_store_place){.is_missing = false};
     if (named != NULL) {
-        return take_named(invocation, makes, named, "--store", place);
+        return take_named(invocation, may_be_missing, named, "--store", place);
     }
     if (standard != NULL && standard[0] != '\0') {
-        return take_named(invocation, makes, standard, "$TROUPE_STORE", place);
+        return take_named(invocation, may_be_missing, standard, "$TROUPE_STORE", place);
     }
     if (getcwd(here, sizeof here) == NULL) {
         return tr_command_failed(invocation->command, "the current folder is not there: %s",
@@ -208,11 +213,11 @@ enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool m
     if (find_upwards(here, place->folder)) {
         return TR_EXIT_DONE;
     }
-    enum tr_exit_status status = take_settings(invocation, makes, place, &is_named);
+    enum tr_exit_status status = take_settings(invocation, may_be_missing, place, &is_named);
     if (is_named) {
         return status;
     }
-    if (!makes) {
+    if (!may_be_missing) {
         return tr_command_refused(invocation->command,
                                   "there is no store here or above (%s); `troupe run` makes one, "
                                   "--store names one",
@@ -221,7 +226,15 @@ enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool m
     if (tr_file_absolute(TR_STORE_FOLDER_NAME, place->folder) != 0) {
         return tr_command_failed(invocation->command, "the path of the store is too long");
     }
-    return make(invocation, place);
+    place->is_missing = true;
+    return TR_EXIT_DONE;
+}
+
+enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool makes,
+                                  struct tr_store_place *place)
+{
+    enum tr_exit_status status = tr_store_choose(invocation, makes, place);
+    return status == TR_EXIT_DONE ? tr_store_make(invocation, place) : status;
 }
 
 const char *tr_store_word(const struct tr_invocation *invocation, char word[PATH_MAX])

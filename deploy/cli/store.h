@@ -16,7 +16,7 @@
 
 struct tr_store_place {
     char folder[PATH_MAX]; /* absolute */
-    bool is_new;           /* made by this call; a database is made by `troupe store init` */
+    bool is_missing;       /* to be made; a database is made by `troupe store init` */
 };
 
 /*
@@ -25,6 +25,15 @@ struct tr_store_place {
  * TR_EXIT_USAGE where there is none, TR_EXIT_ENGINE where it cannot be made or used.
  */
 enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool makes,
+                                  struct tr_store_place *place);
+
+/*
+ * The two halves of it, for a command that has more to check before it makes a store:
+ * `may_be_missing` is `makes`, and what is there already is made by doing nothing.
+ */
+enum tr_exit_status tr_store_choose(const struct tr_invocation *invocation, bool may_be_missing,
+                                    struct tr_store_place *place);
+enum tr_exit_status tr_store_make(const struct tr_invocation *invocation,
                                   struct tr_store_place *place);
 
 /*

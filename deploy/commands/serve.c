@@ -82,7 +82,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     struct tr_serve_http http = {.pair = NULL};
     struct tr_live *live;
     bool is_leaving = false;
-    enum tr_exit_status status = tr_store_find(invocation, true, &store);
+    enum tr_exit_status status = tr_store_choose(invocation, true, &store);
     if (status != TR_EXIT_DONE) {
         return status;
     }
@@ -93,6 +93,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     options.fires_schedules = true;
     if (status == TR_EXIT_DONE) {
         status = tr_serve_http_read(invocation, &settings, &http);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = tr_store_make(invocation, &store);
     }
     if (status == TR_EXIT_DONE) {
         status = tr_stand_by(invocation, &options, &is_leaving);

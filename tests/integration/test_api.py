@@ -287,6 +287,7 @@ class ApiTest(ServedTest):
         for words, said in USAGE:
             with self.subTest(words):
                 self.assertIn(said, self.troupe("serve", *words, status=2)[1])
+                self.assertFalse(self.store.exists())
         self.store.mkdir(exist_ok=True)
         (self.store / "settings.yaml").write_text("http: {listen: ['0.0.0.0:0']}\n")
         self.assertIn("'0.0.0.0:0' can be reached from other machines",
