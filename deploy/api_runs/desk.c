@@ -1,6 +1,6 @@
 /*
- * Three lists, each with its order: calls that wait for a reader, orders for the engine, answers
- * for the door. One lock keeps all of them, and nobody works while he has it.
+ * A queue of calls that wait for a reader, and two lists, each with its order: orders for the
+ * engine, answers for the door. One lock keeps both lists, and nobody works while he has it.
  *
  * A job that the engine has is in a list until it is answered, also after its client was told that
  * this takes too long: an answer may still come and find it.
@@ -26,29 +26,19 @@
 /* How often it is looked whether the engine has left a job unanswered. */
 #define LOOK_MS 1000
 
-/* Jobs in their order. */
-struct jobs {
-    struct tr_desk_job *first;
-    struct tr_desk_job *last;
-    size_t count;
-};
-
 struct reader {
     struct tr_desk *desk;
     struct tr_reader *reader; /* NULL: it is not open */
     struct tr_graphs_kept *graphs;
     struct tr_startables *startables;
-    pthread_t thread;
-    bool is_running;
 };
 
 struct tr_desk {
     struct tr_live *live;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    struct jobs waiting;
-    struct jobs orders;
-    struct jobs answers;
+    struct tr_work_queue queue; /* of calls that wait for a reader */
+    pthread_mutex_t mutex;      /* of what follows */
+    struct tr_work_list orders;
+    struct tr_work_list answers;
     size_t count; /* of all jobs that there are */
     struct tr_api *api;
     bool is_posted;
@@ -60,26 +50,14 @@ struct tr_desk {
     uint64_t look_ms;              /* when it looks for late ones again; the engine's thread's */
 };
 
-static void add(struct jobs *jobs, struct tr_desk_job *job)
+static struct tr_desk_job *take(struct tr_work_list *jobs)
 {
-    job->next = NULL;
-    if (jobs->first == NULL) {
-        jobs->first = job;
-    } else {
-        jobs->last->next = job;
-    }
-    jobs->last = job;
-    jobs->count++;
+    return (struct tr_desk_job *)tr_work_list_take(jobs);
 }
 
-static struct tr_desk_job *take(struct jobs *jobs)
+static void add(struct tr_work_list *jobs, struct tr_desk_job *job)
 {
-    struct tr_desk_job *job = jobs->first;
-    if (job != NULL) {
-        jobs->first = job->next;
-        jobs->count--;
-    }
-    return job;
+    tr_work_list_add(jobs, &job->in_list);
 }
 
 static void job_free(struct tr_desk_job *job)
@@ -124,8 +102,8 @@ static void deliver(void *argument)
 {
     struct tr_desk *desk = argument;
     pthread_mutex_lock(&desk->mutex);
-    struct jobs answers = desk->answers;
-    desk->answers = (struct jobs){.first = NULL};
+    struct tr_work_list answers = desk->answers;
+    desk->answers = (struct tr_work_list){.first = NULL};
     desk->is_posted = false;
     desk->count -= answers.count;
     pthread_mutex_unlock(&desk->mutex);
@@ -142,7 +120,7 @@ static void deliver(void *argument)
  * Hands a list of answers on. Without memory for that they wait for the next ones, which tell
  * of them, too.
  */
-static void hand_on(struct tr_desk *desk, struct jobs *jobs)
+static void hand_on(struct tr_desk *desk, struct tr_work_list *jobs)
 {
     pthread_mutex_lock(&desk->mutex);
     for (struct tr_desk_job *job = take(jobs); job != NULL; job = take(jobs)) {
@@ -231,13 +209,13 @@ static void wake_engine(const struct tr_desk *desk)
 }
 
 /* Works at some calls; those that the engine is to do are handed to it, all others answered. */
-static void work_at_all(struct reader *self, struct jobs *jobs)
+static void work_at_all(struct reader *self, struct tr_work_list *jobs, bool is_stopping)
 {
     struct tr_desk *desk = self->desk;
-    struct jobs answers = {.first = NULL};
-    struct jobs orders = {.first = NULL};
+    struct tr_work_list answers = {.first = NULL};
+    struct tr_work_list orders = {.first = NULL};
     char words[TRI_STORE_EXPLAIN_BYTES] = "";
-    int error = look(self, words);
+    int error = is_stopping ? TR_CLOSED : look(self, words);
     for (struct tr_desk_job *job = take(jobs); job != NULL; job = take(jobs)) {
         if (error != 0) {
             tr_desk_fail(job, TR_API_UNAVAILABLE, "the store cannot be read now: %s",
@@ -266,27 +244,11 @@ static void rest(struct reader *self)
     }
 }
 
-static void *read_on(void *argument)
+static void read_on(void *argument, struct tr_work_list *taken, bool is_stopping)
 {
     struct reader *self = argument;
-    struct tr_desk *desk = self->desk;
-    pthread_mutex_lock(&desk->mutex);
-    while (!desk->is_stopping) {
-        struct jobs taken = {.first = NULL};
-        while (taken.count < TR_DESK_TAKEN_MAX && desk->waiting.first != NULL) {
-            add(&taken, take(&desk->waiting));
-        }
-        if (taken.count == 0) {
-            pthread_cond_wait(&desk->changed, &desk->mutex);
-            continue;
-        }
-        pthread_mutex_unlock(&desk->mutex);
-        work_at_all(self, &taken);
-        rest(self);
-        pthread_mutex_lock(&desk->mutex);
-    }
-    pthread_mutex_unlock(&desk->mutex);
-    return NULL;
+    work_at_all(self, taken, is_stopping);
+    rest(self);
 }
 
 /* The threads begin when somebody asks: a door that nobody uses costs none. */
@@ -295,13 +257,11 @@ static bool begin(struct tr_desk *desk)
     if (desk->has_begun) {
         return true;
     }
-    size_t running = 0;
     for (size_t i = 0; i < TR_DESK_READERS; i++) {
-        struct reader *reader = &desk->readers[i];
-        reader->is_running = pthread_create(&reader->thread, NULL, read_on, reader) == 0;
-        running += reader->is_running ? 1 : 0;
+        if (tr_work_queue_begin(&desk->queue, &desk->readers[i]) == 0) {
+            desk->has_begun = true; /* one will do */
+        }
     }
-    desk->has_begun = running > 0;
     return desk->has_begun;
 }
 
@@ -360,12 +320,9 @@ void tr_desk_take(struct tr_api_call *call, const void *request,
     desk->api = tr_api_call_api(call);
     bool has_room = desk->count < TR_DESK_CALLS_MAX;
     bool is_leaving = desk->is_stopping;
-    bool is_taken = has_room && !is_leaving && begin(desk);
-    if (is_taken) {
-        desk->count++;
-        add(&desk->waiting, job);
-        pthread_cond_signal(&desk->changed);
-    }
+    bool is_taken = has_room && !is_leaving && begin(desk) &&
+                    tr_work_queue_add(&desk->queue, &job->in_list) == TR_WORK_TAKEN;
+    desk->count += is_taken ? 1 : 0;
     pthread_mutex_unlock(&desk->mutex);
     if (!is_taken) {
         job_free(job);
@@ -398,7 +355,7 @@ static void forget(struct tr_desk *desk, struct tr_desk_job *job)
 
 void tr_desk_finish(struct tr_desk_job *job)
 {
-    struct jobs one = {.first = NULL};
+    struct tr_work_list one = {.first = NULL};
     forget(job->desk, job);
     add(&one, job);
     hand_on(job->desk, &one);
@@ -407,7 +364,7 @@ void tr_desk_finish(struct tr_desk_job *job)
 /* A word of its own to the client of a job, which stays with the engine. */
 static void tell_late(struct tr_desk *desk, const struct tr_desk_job *job)
 {
-    struct jobs one = {.first = NULL};
+    struct tr_work_list one = {.first = NULL};
     struct tr_desk_job *word = tr_alloc(sizeof *word);
     if (word == NULL) {
         return;
@@ -446,8 +403,8 @@ void tr_desk_step(struct tr_desk *desk)
         look_for_late(desk, now_ms);
     }
     pthread_mutex_lock(&desk->mutex);
-    struct jobs orders = desk->orders;
-    desk->orders = (struct jobs){.first = NULL};
+    struct tr_work_list orders = desk->orders;
+    desk->orders = (struct tr_work_list){.first = NULL};
     pthread_mutex_unlock(&desk->mutex);
     for (struct tr_desk_job *job = take(&orders); job != NULL; job = take(&orders)) {
         job->begun_ms = now_ms;
@@ -472,8 +429,9 @@ int tr_desk_new(struct tr_live *live, struct tr_desk **out)
         return error;
     }
     desk->live = live;
+    tr_work_queue_init(&desk->queue, &(struct tr_work_options){.do_work = read_on,
+                                                               .taken_max = TR_DESK_TAKEN_MAX});
     (void)pthread_mutex_init(&desk->mutex, NULL);
-    (void)pthread_cond_init(&desk->changed, NULL);
     desk->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     error = desk->wake < 0 ? TR_SYSTEM : tr_live_watch(live, desk->wake);
     for (size_t i = 0; error == 0 && i < TR_DESK_READERS; i++) {
@@ -499,20 +457,17 @@ void tr_desk_stop(struct tr_desk *desk)
     }
     pthread_mutex_lock(&desk->mutex);
     desk->is_stopping = true;
-    pthread_cond_broadcast(&desk->changed);
     pthread_mutex_unlock(&desk->mutex);
+    tr_work_queue_stop(&desk->queue);
     for (size_t i = 0; i < TR_DESK_READERS; i++) {
         struct reader *reader = &desk->readers[i];
-        if (reader->is_running) {
-            pthread_join(reader->thread, NULL);
-        }
         /* Before the store's end: the last one that closes it tidies its log up. */
         tr_reader_close(reader->reader);
         reader->reader = NULL;
     }
 }
 
-static void drop(struct jobs *jobs)
+static void drop(struct tr_work_list *jobs)
 {
     for (struct tr_desk_job *job = take(jobs); job != NULL; job = take(jobs)) {
         job_free(job);
@@ -524,7 +479,6 @@ void tr_desk_free(struct tr_desk *desk)
     if (desk == NULL) {
         return;
     }
-    drop(&desk->waiting);
     drop(&desk->orders);
     drop(&desk->answers);
     while (desk->at_engine != NULL) {
@@ -540,7 +494,7 @@ void tr_desk_free(struct tr_desk *desk)
     if (desk->wake >= 0) {
         (void)close(desk->wake);
     }
-    (void)pthread_cond_destroy(&desk->changed);
+    tr_work_queue_fini(&desk->queue);
     (void)pthread_mutex_destroy(&desk->mutex);
     tr_free(desk);
 }

@@ -16,12 +16,14 @@
 
 #include "deploy/api/call.h"
 #include "deploy/api_runs/runs_limits.h"
+#include "deploy/common/work_queue.h"
 #include "deploy/engine/assemble.h"
 
 struct tr_graphs_kept;
 struct tr_startables;
 
 struct tr_desk_job {
+    struct tr_work in_list; /* private, as those below */
     struct tr_arena arena;
     const void *request;
     struct tr_desk *desk;
@@ -44,7 +46,6 @@ struct tr_desk_job {
     void *order; /* of whoever carries it out */
 
     /* private */
-    struct tr_desk_job *next;
     struct tr_desk_job *before; /* among those that the engine has */
     uint64_t call;
     uint64_t begun_ms;

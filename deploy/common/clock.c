@@ -19,6 +19,13 @@ uint64_t tr_clock_wall_ms(void)
     return tri_wall_ms();
 }
 
+struct timespec tr_clock_after(uint32_t ms)
+{
+    uint64_t us = tri_clock_us(CLOCK_MONOTONIC) + (uint64_t)ms * 1000;
+    return (struct timespec){.tv_sec = (time_t)(us / 1000000),
+                             .tv_nsec = (long)(us % 1000000 * 1000)};
+}
+
 /* A timer that is never due, and is cancelled when the clock is set. */
 static int watch(int descriptor)
 {

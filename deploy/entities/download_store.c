@@ -9,11 +9,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +27,7 @@
 static const char *const open_folders[] = {TR_STORE_UPLOADS, "attempts", "blobs"};
 
 struct tri_download {
+    struct tr_work in_queue;
     struct tri_download_store *store;
     struct tr_api *api;
     uint64_t call;
@@ -46,7 +45,6 @@ struct tri_download {
     size_t piece_size;
     enum tr_api_code code;
     char words[256];
-    struct tri_download *next;
 };
 
 /* ------------------------------------------------------------------ ranges */
@@ -122,20 +120,9 @@ static enum tr_api_code refuse(char *words, enum tr_api_code code, const char *t
 /* Gives it to the store's thread. False: that has ended. */
 static bool give(struct tri_download *download)
 {
-    struct tri_download_store *store = download->store;
-    download->next = NULL;
-    pthread_mutex_lock(&store->mutex);
-    bool is_taken = !store->is_stopping;
-    if (is_taken && store->last != NULL) {
-        store->last->next = download;
-    } else if (is_taken) {
-        store->first = download;
-    }
-    store->last = is_taken ? download : store->last;
-    pthread_mutex_unlock(&store->mutex);
-    download->is_given = is_taken;
-    (void)eventfd_write(store->event, 1);
-    return is_taken;
+    download->is_given =
+        tr_work_queue_add(&download->store->queue, &download->in_queue) == TR_WORK_TAKEN;
+    return download->is_given;
 }
 
 static enum tr_api_code begin(void *self, struct tr_api_call *call,
@@ -370,39 +357,14 @@ static void do_part(struct tri_download *download)
     }
 }
 
-static struct tri_download *next(struct tri_download_store *store, bool *is_over)
+static void do_work(void *self, struct tr_work_list *taken, bool is_stopping)
 {
-    pthread_mutex_lock(&store->mutex);
-    struct tri_download *download = store->first;
-    if (download != NULL) {
-        store->first = download->next;
-        store->last = store->first == NULL ? NULL : store->last;
-    }
-    *is_over = store->is_stopping;
-    pthread_mutex_unlock(&store->mutex);
-    return download;
-}
-
-static void *work(void *argument)
-{
-    struct tri_download_store *store = argument;
-    bool is_over = false;
-    while (true) {
-        struct tri_download *download = next(store, &is_over);
-        if (download == NULL && is_over) {
-            return NULL;
-        }
-        if (download == NULL) {
-            struct pollfd event = {.fd = store->event, .events = POLLIN};
-            eventfd_t count;
-            (void)poll(&event, 1, -1);
-            (void)eventfd_read(store->event, &count);
-            continue;
-        }
-        do_part(download);
-        /* Without memory the call waits in vain, until its client gives up. */
-        (void)!tr_api_post(download->api, give_back, download);
-    }
+    struct tri_download *download = (struct tri_download *)tr_work_list_take(taken);
+    (void)self;
+    (void)is_stopping; /* what was given is done */
+    do_part(download);
+    /* Without memory the call waits in vain, until its client gives up. */
+    (void)!tr_api_post(download->api, give_back, download);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -413,34 +375,17 @@ int tri_download_store_open(struct tri_download_store *store, const char *store_
     store->downloads = (struct tr_api_downloads){
         .self = store, .begin = begin, .room = room, .gone = gone, .find = find, .sign = sign};
     store->key = key;
-    pthread_mutex_init(&store->mutex, NULL);
-    store->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    tr_work_queue_init(&store->queue, &(struct tr_work_options){.do_work = do_work});
     (void)snprintf(store->folder, sizeof store->folder, "%s", store_folder);
-    if (store->event < 0) {
-        return TR_SYSTEM;
-    }
-    errno = pthread_create(&store->thread, NULL, work, store);
-    store->has_thread = errno == 0;
-    return store->has_thread ? 0 : TR_SYSTEM;
+    return tr_work_queue_begin(&store->queue, store);
 }
 
 void tri_download_store_stop(struct tri_download_store *store)
 {
-    if (!store->has_thread) {
-        return;
-    }
-    pthread_mutex_lock(&store->mutex);
-    store->is_stopping = true;
-    pthread_mutex_unlock(&store->mutex);
-    (void)eventfd_write(store->event, 1);
-    (void)pthread_join(store->thread, NULL);
-    store->has_thread = false;
+    tr_work_queue_stop(&store->queue);
 }
 
 void tri_download_store_close(struct tri_download_store *store)
 {
-    pthread_mutex_destroy(&store->mutex);
-    if (store->event >= 0) {
-        (void)close(store->event);
-    }
+    tr_work_queue_fini(&store->queue);
 }

@@ -6,9 +6,9 @@
 #define TR_DEPLOY_ENTITIES_DOWNLOAD_STORE_H
 
 #include <limits.h>
-#include <pthread.h>
 
 #include "deploy/api/download.h"
+#include "deploy/common/work_queue.h"
 #include "deploy/entities/signed_url.h"
 
 struct tri_download;
@@ -17,13 +17,7 @@ struct tri_download_store {
     struct tr_api_downloads downloads; /* what the API calls */
     char folder[PATH_MAX];             /* of the store, absolute */
     const uint8_t *key;                /* of TR_SIGNED_KEY_BYTES */
-    pthread_t thread;
-    bool has_thread;
-    int event;
-    pthread_mutex_t mutex; /* of what follows */
-    struct tri_download *first;
-    struct tri_download *last;
-    bool is_stopping;
+    struct tr_work_queue queue;        /* of parts to read */
 };
 
 /*

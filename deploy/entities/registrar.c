@@ -5,13 +5,9 @@
  */
 #include "deploy/entities/registrar.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/entities/entity_calls.h"
@@ -128,30 +124,9 @@ static struct tri_job *new_job(struct tr_api_call *call, const ProtobufCMessage 
     return job;
 }
 
-/* Whether it is taken. */
-static bool add(struct tr_registrar *registrar, struct tri_job *job, bool *is_stopping)
-{
-    pthread_mutex_lock(&registrar->mutex);
-    *is_stopping = registrar->is_stopping;
-    bool is_taken = !registrar->is_stopping && registrar->waiting < TR_REGISTRAR_JOBS_MAX;
-    if (is_taken && registrar->last != NULL) {
-        registrar->last->next = job;
-    } else if (is_taken) {
-        registrar->first = job;
-    }
-    if (is_taken) {
-        registrar->last = job;
-        registrar->waiting++;
-        (void)eventfd_write(registrar->event, 1);
-    }
-    pthread_mutex_unlock(&registrar->mutex);
-    return is_taken;
-}
-
 static void submit(struct tr_api_call *call, const void *request, tri_work *work)
 {
     struct tr_registrar *registrar = tr_api_call_services(call)->registrar;
-    bool is_stopping = false;
     if (registrar == NULL) {
         tr_api_fail(call, TR_API_UNIMPLEMENTED, "entities are not served here");
         return;
@@ -161,15 +136,17 @@ static void submit(struct tr_api_call *call, const void *request, tri_work *work
         tr_api_fail(call, TR_API_RESOURCE_EXHAUSTED, "there is no memory for the request");
         return;
     }
-    if (!add(registrar, job, &is_stopping)) {
-        free_job(job);
-        if (is_stopping) {
-            tr_api_fail(call, TR_API_UNAVAILABLE, "the engine leaves");
-        } else {
-            tr_api_fail(call, TR_API_RESOURCE_EXHAUSTED,
-                        "%u requests wait already (TR_REGISTRAR_JOBS_MAX); try again later",
-                        TR_REGISTRAR_JOBS_MAX);
-        }
+    enum tr_work_taken taken = tr_work_queue_add(&registrar->queue, &job->in_queue);
+    if (taken == TR_WORK_TAKEN) {
+        return;
+    }
+    free_job(job);
+    if (taken == TR_WORK_STOPPING) {
+        tr_api_fail(call, TR_API_UNAVAILABLE, "the engine leaves");
+    } else {
+        tr_api_fail(call, TR_API_RESOURCE_EXHAUSTED,
+                    "%u requests wait already (TR_REGISTRAR_JOBS_MAX); try again later",
+                    TR_REGISTRAR_JOBS_MAX);
     }
 }
 
@@ -184,30 +161,10 @@ TR_API_ENTITY_CALLS(TRI_HANDLE)
 
 /* ------------------------------------------------------------------ the thread */
 
-/* The next job; NULL: there is none. `is_over`: there will be none. */
-static struct tri_job *take(struct tr_registrar *registrar, bool *is_over)
+/* A snapshot is held for a while only. */
+static void rest(void *self)
 {
-    pthread_mutex_lock(&registrar->mutex);
-    struct tri_job *job = registrar->first;
-    if (job != NULL) {
-        registrar->first = job->next;
-        registrar->last = registrar->first == NULL ? NULL : registrar->last;
-        registrar->waiting--;
-    }
-    *is_over = registrar->is_stopping;
-    pthread_mutex_unlock(&registrar->mutex);
-    return job;
-}
-
-/* Waits for a job; a snapshot is held for a while only. */
-static void rest(struct tr_registrar *registrar)
-{
-    struct pollfd event = {.fd = registrar->event, .events = POLLIN};
-    eventfd_t count;
-    if (poll(&event, 1, registrar->view.is_held ? TR_REGISTRAR_IDLE_MS : -1) == 0) {
-        tri_view_rest(registrar);
-    }
-    (void)eventfd_read(registrar->event, &count);
+    tri_view_rest(self);
 }
 
 static void finish(struct tri_job *job)
@@ -217,51 +174,40 @@ static void finish(struct tri_job *job)
     }
 }
 
-static void *work(void *argument)
+static void do_work(void *self, struct tr_work_list *taken, bool is_stopping)
 {
-    struct tr_registrar *registrar = argument;
-    bool is_over = false;
-    while (true) {
-        struct tri_job *job = take(registrar, &is_over);
-        if (job == NULL && is_over) {
-            return NULL;
-        }
-        if (job == NULL) {
-            rest(registrar);
-            continue;
-        }
-        if (is_over) {
-            tri_job_fail(job, TR_API_UNAVAILABLE, "the engine leaves");
-        } else {
-            job->work(job, job->request);
-        }
-        finish(job);
+    struct tri_job *job = (struct tri_job *)tr_work_list_take(taken);
+    (void)self;
+    if (is_stopping) {
+        tri_job_fail(job, TR_API_UNAVAILABLE, "the engine leaves");
+    } else {
+        job->work(job, job->request);
     }
+    finish(job);
 }
 
 /* ------------------------------------------------------------------ opening */
 
 int tr_registrar_open(struct tr_live *live, struct tr_registrar **out)
 {
+    static const struct tr_work_options options = {.do_work = do_work,
+                                                   .rest = rest,
+                                                   .rest_ms = TR_REGISTRAR_IDLE_MS,
+                                                   .waiting_max = TR_REGISTRAR_JOBS_MAX};
     struct tr_registrar *registrar = tr_alloc_zero(1, sizeof *registrar);
     if (registrar == NULL) {
         return TR_MEMORY;
     }
     registrar->live = live;
-    registrar->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     tr_arena_init(&registrar->view.arena);
-    pthread_mutex_init(&registrar->mutex, NULL);
-    int error =
-        registrar->event < 0 ? TR_SYSTEM : tri_upload_store_open(&registrar->uploads, live->folder);
+    tr_work_queue_init(&registrar->queue, &options);
+    int error = tri_upload_store_open(&registrar->uploads, live->folder);
     if (error == 0) {
         error =
             tri_download_store_open(&registrar->downloads, live->folder, registrar->uploads.key);
     }
     if (error == 0) {
-        int number = pthread_create(&registrar->thread, NULL, work, registrar);
-        registrar->has_thread = number == 0;
-        errno = number;
-        error = number == 0 ? 0 : TR_SYSTEM;
+        error = tr_work_queue_begin(&registrar->queue, registrar);
     }
     if (error != 0) {
         tr_registrar_stop(registrar);
@@ -292,15 +238,8 @@ void tr_registrar_stop(struct tr_registrar *registrar)
     if (registrar == NULL) {
         return;
     }
-    pthread_mutex_lock(&registrar->mutex);
-    registrar->is_stopping = true;
-    pthread_mutex_unlock(&registrar->mutex);
-    (void)eventfd_write(registrar->event, 1);
     tr_live_calls_close(registrar->live->calls);
-    if (registrar->has_thread) {
-        (void)pthread_join(registrar->thread, NULL);
-        registrar->has_thread = false;
-    }
+    tr_work_queue_stop(&registrar->queue);
     tri_upload_store_stop(&registrar->uploads);
     tri_download_store_stop(&registrar->downloads);
 }
@@ -308,14 +247,10 @@ void tr_registrar_stop(struct tr_registrar *registrar)
 void tr_registrar_free(struct tr_registrar *registrar)
 {
     if (registrar != NULL) {
-        TR_ASSERT(!registrar->has_thread && registrar->first == NULL);
         tri_upload_store_close(&registrar->uploads);
         tri_download_store_close(&registrar->downloads);
         tri_view_fini(&registrar->view);
-        pthread_mutex_destroy(&registrar->mutex);
-        if (registrar->event >= 0) {
-            (void)close(registrar->event);
-        }
+        tr_work_queue_fini(&registrar->queue);
         tr_free(registrar);
     }
 }

@@ -4,10 +4,9 @@
 #ifndef TR_DEPLOY_ENTITIES_REGISTRAR_INSIDE_H
 #define TR_DEPLOY_ENTITIES_REGISTRAR_INSIDE_H
 
-#include <pthread.h>
-
 #include "deploy/api/api_limits.h"
 #include "deploy/api/call.h"
+#include "deploy/common/work_queue.h"
 #include "deploy/entities/download_store.h"
 #include "deploy/entities/entity_limits.h"
 #include "deploy/entities/registrar.h"
@@ -23,6 +22,7 @@ typedef void tri_work(struct tri_job *job, const void *request);
 
 /* A call on its way through the registrar. */
 struct tri_job {
+    struct tr_work in_queue;
     struct tr_registrar *registrar;
     struct tr_api *api;
     uint64_t call; /* its number */
@@ -35,7 +35,6 @@ struct tri_job {
     char words[TR_API_WORDS_BYTES];
     const ProtobufCMessage *response;
     const ProtobufCMessage *detail; /* of a failure, or NULL */
-    struct tri_job *next;
 };
 
 /* A message in the job's arena; NULL: it has failed. */
@@ -127,14 +126,7 @@ struct tr_registrar {
     struct tri_known_code code;
     struct tri_upload_store uploads;
     struct tri_download_store downloads;
-    pthread_t thread;
-    bool has_thread;
-    int event;             /* readable when there is a job */
-    pthread_mutex_t mutex; /* of what follows */
-    struct tri_job *first;
-    struct tri_job *last;
-    size_t waiting;
-    bool is_stopping;
+    struct tr_work_queue queue; /* of jobs */
 };
 
 #endif

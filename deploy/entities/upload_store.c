@@ -12,11 +12,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +33,7 @@
 #define FILE_MODE 0400
 
 struct tri_upload {
+    struct tr_work in_queue;
     struct tri_upload_store *store;
     struct tr_api *api;
     uint64_t call;
@@ -55,7 +54,6 @@ struct tri_upload {
     struct tr_md5 md5;
     enum tr_api_code code;
     char words[256];
-    struct tri_upload *next;
 };
 
 /* ------------------------------------------------------------------ the way of one */
@@ -135,24 +133,12 @@ static enum tr_api_code begin(void *self, struct tr_api_call *call, struct tr_te
 /* Gives what has come to the store's thread. False: that has ended. */
 static bool give(struct tri_upload *upload)
 {
-    struct tri_upload_store *store = upload->store;
     struct tri_buffer empty = upload->batch;
     upload->batch = upload->pending;
     upload->pending = empty;
     upload->is_last = upload->has_ended;
-    upload->next = NULL;
-    pthread_mutex_lock(&store->mutex);
-    bool is_taken = !store->is_stopping;
-    if (is_taken && store->last != NULL) {
-        store->last->next = upload;
-    } else if (is_taken) {
-        store->first = upload;
-    }
-    store->last = is_taken ? upload : store->last;
-    pthread_mutex_unlock(&store->mutex);
-    upload->is_given = is_taken;
-    (void)eventfd_write(store->event, 1);
-    return is_taken;
+    upload->is_given = tr_work_queue_add(&upload->store->queue, &upload->in_queue) == TR_WORK_TAKEN;
+    return upload->is_given;
 }
 
 static void give_or_fail(struct tr_api_call *call, struct tri_upload *upload)
@@ -340,39 +326,14 @@ static void do_part(struct tri_upload *upload)
     }
 }
 
-static struct tri_upload *next(struct tri_upload_store *store, bool *is_over)
+static void do_work(void *self, struct tr_work_list *taken, bool is_stopping)
 {
-    pthread_mutex_lock(&store->mutex);
-    struct tri_upload *upload = store->first;
-    if (upload != NULL) {
-        store->first = upload->next;
-        store->last = store->first == NULL ? NULL : store->last;
-    }
-    *is_over = store->is_stopping;
-    pthread_mutex_unlock(&store->mutex);
-    return upload;
-}
-
-static void *work(void *argument)
-{
-    struct tri_upload_store *store = argument;
-    bool is_over = false;
-    while (true) {
-        struct tri_upload *upload = next(store, &is_over);
-        if (upload == NULL && is_over) {
-            return NULL;
-        }
-        if (upload == NULL) {
-            struct pollfd event = {.fd = store->event, .events = POLLIN};
-            eventfd_t count;
-            (void)poll(&event, 1, -1);
-            (void)eventfd_read(store->event, &count);
-            continue;
-        }
-        do_part(upload);
-        /* Without memory the call waits in vain, until its client gives up. */
-        (void)!tr_api_post(upload->api, give_back, upload);
-    }
+    struct tri_upload *upload = (struct tri_upload *)tr_work_list_take(taken);
+    (void)self;
+    (void)is_stopping; /* what was given is done */
+    do_part(upload);
+    /* Without memory the call waits in vain, until its client gives up. */
+    (void)!tr_api_post(upload->api, give_back, upload);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -435,10 +396,9 @@ int tri_upload_store_open(struct tri_upload_store *store, const char *store_fold
 {
     store->uploads = (struct tr_api_uploads){
         .self = store, .begin = begin, .take = take, .end = end, .gone = gone};
-    pthread_mutex_init(&store->mutex, NULL);
-    store->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    tr_work_queue_init(&store->queue, &(struct tr_work_options){.do_work = do_work});
     int size = snprintf(store->folder, sizeof store->folder, "%s/" TR_STORE_UPLOADS, store_folder);
-    if (store->event < 0 || size < 0 || (size_t)size >= sizeof store->folder) {
+    if (size < 0 || (size_t)size >= sizeof store->folder) {
         return TR_SYSTEM;
     }
     if (mkdir(store->folder, FOLDER_MODE) != 0 && errno != EEXIST) {
@@ -447,32 +407,19 @@ int tri_upload_store_open(struct tri_upload_store *store, const char *store_fold
     remove_unfinished(store->folder);
     int error = read_key(store, store_folder);
     if (error == 0) {
-        errno = pthread_create(&store->thread, NULL, work, store);
-        store->has_thread = errno == 0;
-        error = store->has_thread ? 0 : TR_SYSTEM;
+        error = tr_work_queue_begin(&store->queue, store);
     }
     return error;
 }
 
 void tri_upload_store_stop(struct tri_upload_store *store)
 {
-    if (!store->has_thread) {
-        return;
-    }
-    pthread_mutex_lock(&store->mutex);
-    store->is_stopping = true;
-    pthread_mutex_unlock(&store->mutex);
-    (void)eventfd_write(store->event, 1);
-    (void)pthread_join(store->thread, NULL);
-    store->has_thread = false;
+    tr_work_queue_stop(&store->queue);
 }
 
 void tri_upload_store_close(struct tri_upload_store *store)
 {
-    pthread_mutex_destroy(&store->mutex);
-    if (store->event >= 0) {
-        (void)close(store->event);
-    }
+    tr_work_queue_fini(&store->queue);
 }
 
 bool tri_upload_store_has(const struct tri_upload_store *store, const char *path)

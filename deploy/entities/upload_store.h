@@ -7,9 +7,9 @@
 #define TR_DEPLOY_ENTITIES_UPLOAD_STORE_H
 
 #include <limits.h>
-#include <pthread.h>
 
 #include "deploy/api/upload.h"
+#include "deploy/common/work_queue.h"
 #include "deploy/entities/signed_url.h"
 #include "schemas/runtime/process.h"
 
@@ -22,13 +22,7 @@ struct tri_upload_store {
     struct tr_api_uploads uploads; /* what the API calls */
     char folder[PATH_MAX];         /* absolute, of uploads */
     uint8_t key[TR_SIGNED_KEY_BYTES];
-    pthread_t thread; /* which puts what is whole in its place */
-    bool has_thread;
-    int event;
-    pthread_mutex_t mutex; /* of what follows */
-    struct tri_upload *first;
-    struct tri_upload *last;
-    bool is_stopping;
+    struct tr_work_queue queue; /* of parts to write */
 };
 
 /*
