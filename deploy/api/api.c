@@ -63,7 +63,9 @@ static void give_room(void *self, struct tr_door_exchange *exchange)
 {
     struct tr_api_call *call = tr_door_exchange_state(exchange);
     (void)self;
-    if (!call->is_over && call->method->room != NULL) {
+    if (!call->is_over && call->method->is_dialogue) {
+        call->form->room(call);
+    } else if (!call->is_over && call->method->room != NULL) {
         call->method->room(call);
     }
 }

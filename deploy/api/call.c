@@ -258,6 +258,12 @@ bool tr_api_call_serves(const struct tr_api_call *call, struct tr_text service)
     return tr_api_has_service(call->api->methods, call->api->method_count, service);
 }
 
+const struct tr_api_method *tr_api_call_methods(const struct tr_api_call *call, size_t *count)
+{
+    *count = call->api->method_count;
+    return call->api->methods;
+}
+
 struct tr_arena *tr_api_call_arena(struct tr_api_call *call)
 {
     return &call->arena;
@@ -293,7 +299,9 @@ void tr_api_answer(struct tr_api_call *call, const ProtobufCMessage *response)
 int tr_api_send(struct tr_api_call *call, const ProtobufCMessage *response)
 {
     TR_ASSERT(call->method->is_stream && response->descriptor == call->method->response);
-    return call->is_over ? TR_CLOSED : call->form->send(call, response);
+    int error = call->is_over ? TR_CLOSED : call->form->send(call, response);
+    call->is_busy = error == TR_BUSY;
+    return error;
 }
 
 void tr_api_finish(struct tr_api_call *call)

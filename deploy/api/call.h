@@ -63,7 +63,13 @@ struct tr_api_method {
      */
     const char *place;
     bool is_stream; /* of responses: tr_api_send, tr_api_finish */
-    /* The request lives as long as the call. */
+    /*
+     * Of requests as well, by gRPC: `handle` is called with each, answers at once by tr_api_send,
+     * and is called with the same again when that said TR_BUSY and there is room. The stream is
+     * finished when its client has asked all.
+     */
+    bool is_dialogue;
+    /* The request lives as long as the call; of a dialogue, as this function. */
     void (*handle)(struct tr_api_call *call, const void *request);
     /* Of a stream: there is room for more, after tr_api_send had said TR_BUSY; NULL: none waits. */
     void (*room)(struct tr_api_call *call);
@@ -98,7 +104,10 @@ void tr_api_call_state_set(struct tr_api_call *call, void *state);
 /* Whether a service is served where the call came. */
 bool tr_api_call_serves(const struct tr_api_call *call, struct tr_text service);
 
-/* Memory for what is answered, which goes with the call. */
+/* All that are served where it came. */
+const struct tr_api_method *tr_api_call_methods(const struct tr_api_call *call, size_t *count);
+
+/* Memory for what is answered, which goes with the call; of a dialogue, with the request. */
 struct tr_arena *tr_api_call_arena(struct tr_api_call *call);
 
 /* Gives the one response. It is packed here, and the caller's. */

@@ -26,6 +26,8 @@ struct tri_call_form {
     /* A piece of the request's body, and its end. */
     void (*body)(struct tr_api_call *call, struct tr_bytes piece);
     void (*end)(struct tr_api_call *call);
+    /* There is room for a response of a dialogue that had none; NULL: it has no dialogues. */
+    void (*room)(struct tr_api_call *call);
     /* A message that goes out: the one or one of several. 0, or as tr_api_send. */
     int (*send)(struct tr_api_call *call, const ProtobufCMessage *response);
     /* The end, with words if the code is not TR_API_OK. */
@@ -45,8 +47,10 @@ struct tr_api_call {
     bool is_over;
     bool has_begun;     /* something was sent */
     bool is_compressed; /* gRPC: the client has said that messages may be */
+    bool is_busy;       /* of a dialogue: the request in hand waits for room to be answered */
+    bool has_ended;     /* of a dialogue: no more requests come */
     struct tr_grpc_reader reader;
-    struct tri_buffer body;         /* REST */
+    struct tri_buffer body;         /* REST; of a dialogue, what is not read yet */
     struct tr_text variables;       /* REST: the template in METHOD's rest */
     const ProtobufCMessage *detail; /* of a failure, while its end is said */
 };

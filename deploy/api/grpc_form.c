@@ -182,21 +182,12 @@ static const void *unpack(struct tr_api_call *call)
     return request;
 }
 
-static void take_body(struct tr_api_call *call, struct tr_bytes piece)
+/* What is wrong with the message in hand; false: the call has failed. */
+static bool check(struct tr_api_call *call, int error)
 {
-    bool is_whole;
-    if (call->reader.prefix_size == TR_GRPC_PREFIX_BYTES && piece.size > 0 &&
-        tri_buffer_size(&call->reader.message) == call->reader.size) {
-        tr_api_fail(call, TR_API_INVALID_ARGUMENT, "this call takes one message, and here is more");
-        return;
-    }
-    if (!tri_call_collect(call, piece.size)) {
-        return;
-    }
-    int error = tr_grpc_read(&call->reader, &piece, call->api->message_bytes_max, &is_whole);
     if (error == TR_LIMIT) {
         refuse_large(call);
-    } else if (error == TR_MALFORMED || (error == 0 && piece.size > 0)) {
+    } else if (error == TR_MALFORMED) {
         tr_api_fail(call, TR_API_INVALID_ARGUMENT,
                     "the body is not one message behind its size in five bytes");
     } else if (error != 0) {
@@ -206,10 +197,104 @@ static void take_body(struct tr_api_call *call, struct tr_bytes piece)
         tr_api_fail(call, TR_API_INVALID_ARGUMENT,
                     "the message is compressed, and no grpc-encoding says how");
     }
+    return !call->is_over;
+}
+
+/* ------------------------------------------------------------------- dialogues */
+
+/*
+ * Has the request in hand answered, and forgets it: memory is that of one at a time. If there is
+ * no room for the answer it stays in hand.
+ */
+static void answer_one(struct tr_api_call *call)
+{
+    call->is_busy = false;
+    const void *request = unpack(call);
+    if (request != NULL) {
+        tri_call_handle(call, request);
+    }
+    tr_arena_fini(&call->arena);
+    tr_arena_init(&call->arena);
+    if (!call->is_busy) {
+        tr_grpc_reader_next(&call->reader);
+    }
+}
+
+/* Answers what has come, until there is no more of it or no room. */
+static void go_on(struct tr_api_call *call)
+{
+    bool is_whole = true;
+    while (!call->is_over && !call->is_busy && is_whole) {
+        struct tr_bytes rest = {.data = tri_buffer_front(&call->body),
+                                .size = tri_buffer_size(&call->body)};
+        size_t size = rest.size;
+        int error = tr_grpc_read(&call->reader, &rest, call->api->message_bytes_max, &is_whole);
+        tri_buffer_consume(&call->body, size - rest.size);
+        if (check(call, error) && is_whole) {
+            answer_one(call);
+        }
+    }
+    if (call->is_over) {
+        return;
+    }
+    tr_door_exchange_hold(call->exchange, call->is_busy);
+    if (call->has_ended && !call->is_busy && tr_grpc_reader_is_empty(&call->reader)) {
+        tr_api_finish(call);
+    } else if (call->has_ended && !call->is_busy) {
+        tr_api_fail(call, TR_API_INVALID_ARGUMENT,
+                    "the body ends before its last message is whole");
+    }
+}
+
+static void take_piece(struct tr_api_call *call, struct tr_bytes piece)
+{
+    if (!tri_call_collect(call, piece.size)) {
+        return;
+    }
+    int error = tri_buffer_append(&call->body, piece.data, piece.size);
+    if (error != 0) {
+        tri_call_short(call, error);
+    } else {
+        go_on(call);
+    }
+}
+
+static void give_room(struct tr_api_call *call)
+{
+    if (call->is_busy) {
+        answer_one(call);
+        go_on(call);
+    }
+}
+
+/* ------------------------------------------------------------------- one request */
+
+static void take_body(struct tr_api_call *call, struct tr_bytes piece)
+{
+    bool is_whole;
+    if (call->method->is_dialogue) {
+        take_piece(call, piece);
+        return;
+    }
+    if (call->reader.prefix_size == TR_GRPC_PREFIX_BYTES && piece.size > 0 &&
+        tri_buffer_size(&call->reader.message) == call->reader.size) {
+        tr_api_fail(call, TR_API_INVALID_ARGUMENT, "this call takes one message, and here is more");
+        return;
+    }
+    if (!tri_call_collect(call, piece.size)) {
+        return;
+    }
+    int error = tr_grpc_read(&call->reader, &piece, call->api->message_bytes_max, &is_whole);
+    (void)check(call, error == 0 && piece.size > 0 ? TR_MALFORMED : error);
 }
 
 static void take_end(struct tr_api_call *call)
 {
+    if (call->method->is_dialogue) {
+        call->has_ended = true;
+        go_on(call);
+        return;
+    }
     bool is_whole = call->reader.prefix_size == TR_GRPC_PREFIX_BYTES &&
                     tri_buffer_size(&call->reader.message) == call->reader.size;
     if (!is_whole) {
@@ -225,7 +310,7 @@ static void take_end(struct tr_api_call *call)
 }
 
 const struct tri_call_form tri_grpc_form = {
-    .body = take_body, .end = take_end, .send = send, .finish = finish};
+    .body = take_body, .end = take_end, .room = give_room, .send = send, .finish = finish};
 
 /* ----------------------------------------------------------------------- heads */
 

@@ -19,6 +19,7 @@
 #include <flyteidl/admin_workflow.pb-c.h>
 #include <flyteidl/admin_workflow_attributes.pb-c.h>
 #include <flyteidl/grpc_health.pb-c.h>
+#include <flyteidl/grpc_reflection.pb-c.h>
 #include <flyteidl/service_auth.pb-c.h>
 #include <flyteidl/service_dataproxy.pb-c.h>
 #include <flyteidl/service_identity.pb-c.h>
@@ -607,6 +608,24 @@ const struct tr_api_method tr_api_methods[] = {
      .role = TR_API_ANYBODY,
      .is_stream = true,
      .handle = tr_api_watch_health},
+    {.service = "grpc.reflection.v1.ServerReflection",
+     .name = "ServerReflectionInfo",
+     .request = &grpc__reflection__v1__server_reflection_request__descriptor,
+     .response = &grpc__reflection__v1__server_reflection_response__descriptor,
+     .role = TR_API_ANYBODY,
+     .is_stream = true,
+     .is_dialogue = true,
+     .handle = tr_api_reflect,
+     .gone = tr_api_reflect_gone},
+    {.service = "grpc.reflection.v1alpha.ServerReflection",
+     .name = "ServerReflectionInfo",
+     .request = &grpc__reflection__v1__server_reflection_request__descriptor,
+     .response = &grpc__reflection__v1__server_reflection_response__descriptor,
+     .role = TR_API_ANYBODY,
+     .is_stream = true,
+     .is_dialogue = true,
+     .handle = tr_api_reflect,
+     .gone = tr_api_reflect_gone},
 };
 
 const size_t tr_api_method_count = TR_COUNT_OF(tr_api_methods);

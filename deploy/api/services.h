@@ -14,6 +14,10 @@ void tr_api_get_oauth2_metadata(struct tr_api_call *call, const void *request);
 void tr_api_get_public_client_config(struct tr_api_call *call, const void *request);
 void tr_api_user_info(struct tr_api_call *call, const void *request);
 
+/* service_reflection.c */
+void tr_api_reflect(struct tr_api_call *call, const void *request);
+void tr_api_reflect_gone(struct tr_api_call *call);
+
 /* service_execution.c */
 void tr_api_create_execution(struct tr_api_call *call, const void *request);
 void tr_api_relaunch_execution(struct tr_api_call *call, const void *request);

@@ -151,7 +151,8 @@ class ServedTest(ProgramTest):
 class ApiTest(ServedTest):
     @classmethod
     def setUpClass(cls):
-        have_library(PYTHON, "grpcio-health-checking==1.*", "flyteidl==1.*")
+        have_library(PYTHON, "grpcio-health-checking==1.*", "flyteidl==1.*",
+                     "grpcio-reflection==1.*")
 
     def call(self, address, function, *arguments, **environment):
         done = subprocess.run([PYTHON, "-W", "ignore", CALLS, address, function,
@@ -208,6 +209,42 @@ class ApiTest(ServedTest):
                 self.assertEqual(trailers.get("grpc-message", "").replace("%25", "%"), words)
                 if code == 12:
                     self.assertEqual(trailers["grpc-accept-encoding"], "identity,gzip")
+
+    def test_what_is_served_can_be_asked(self):
+        """By clients that have no definitions; the page of RPCs and the answer are the same."""
+        address, = self.serve()
+        names, services, version = self.call(address, "reflection")
+        self.assertEqual(sorted(names), sorted(services))
+        self.assertEqual(version, VERSION)
+        self.assertEqual(sorted(services), [
+            "flyteidl.service.AdminService", "flyteidl.service.AuthMetadataService",
+            "flyteidl.service.DataProxyService", "flyteidl.service.IdentityService",
+            "flyteidl.service.SignalService", "grpc.health.v1.Health",
+            "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"])
+        self.assertIn(["GetTask", "flyteidl.admin.ObjectGetRequest", "flyteidl.admin.Task", False,
+                       False], services["flyteidl.service.AdminService"])
+        self.assertEqual(services["grpc.health.v1.Health"][1][3:], [False, True])
+        self.assertEqual(services["grpc.reflection.v1.ServerReflection"][0][3:], [True, True])
+
+    def test_a_stream_asks_many_things(self):
+        address, = self.serve()
+        for version in ("v1", "v1alpha"):
+            kinds, errors, sizes, rest, code = self.call(address, "reflection_stream", version,
+                                                         3000)
+            self.assertEqual(kinds, [
+                "list_services_response", *4 * ["file_descriptor_response"],
+                "all_extension_numbers_response", *6 * ["error_response"]])
+            self.assertEqual(errors, [
+                [5, "nothing here is called none.proto"],
+                [5, "nothing here is called flyteidl.core.Liter"],
+                [5, "nothing here is called flyteidl.core"],
+                [5, "nothing here extends flyteidl.core.Literal"],
+                [5, "no message here is called flyteidl.core.TaskExecution.Phase"],
+                [3, "the request asks for nothing"]])
+            self.assertEqual((sizes, rest, code), (1, 0, "OK"))
+        ends = self.call(address, "raw", [
+            ["/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "ff", {}]])
+        self.assertEqual(ends[0][0], "INVALID_ARGUMENT")
 
     def test_rest_says_what_is_wrong(self):
         address, = self.serve()

@@ -182,7 +182,7 @@ def module_of(path):
 
 
 # Not of flyteidl; no client would understand us otherwise (integration/api_entities).
-OTHERS = ("grpc_health", "rpc_status")
+OTHERS = ("grpc_descriptor", "grpc_health", "grpc_reflection", "rpc_status")
 
 MODULES = [module_of(path) for path in sorted(PROTOS.glob("*.proto"))
            if path.stem not in ("well_known", *OTHERS)]

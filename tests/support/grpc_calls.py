@@ -6,8 +6,10 @@ prints what the function gives as JSON. With GRPC_CA in the environment the chan
 that file as its root.
 """
 
+import itertools
 import json
 import os
+import queue
 import sys
 import threading
 import time
@@ -16,8 +18,12 @@ import grpc
 from flyteidl.admin import version_pb2
 from flyteidl.service import admin_pb2_grpc, auth_pb2, auth_pb2_grpc, identity_pb2
 from flyteidl.service import identity_pb2_grpc
-from google.protobuf import json_format
+from google.protobuf import json_format, message_factory
+from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2 as v1alpha_pb2
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
+    ProtoReflectionDescriptorDatabase)
 
 # As flytekit opens its channels.
 OPTIONS = [("grpc.keepalive_permit_without_calls", 1), ("grpc.keepalive_time_ms", 30000),
@@ -92,6 +98,72 @@ def health(address):
         found["none"] = outcome_of(
             lambda: stub.Check(health_pb2.HealthCheckRequest(service="none")))
         return found
+
+
+def reflection(address):
+    """What a client learns that has no definitions: services, their calls and types, and an answer
+    of a call that is made of these alone."""
+    with open_channel(address) as channel:
+        database = ProtoReflectionDescriptorDatabase(channel)
+        pool = DescriptorPool(database)
+        services = {}
+        names = list(database.get_services())
+        for name in names:
+            services[name] = [[method.name, method.input_type.full_name,
+                               method.output_type.full_name, method.client_streaming,
+                               method.server_streaming]
+                              for method in pool.FindServiceByName(name).methods]
+        method = pool.FindServiceByName("flyteidl.service.AdminService").methods_by_name[
+            "GetVersion"]
+        call = channel.unary_unary(
+            "/flyteidl.service.AdminService/GetVersion",
+            request_serializer=lambda message: message.SerializeToString(),
+            response_deserializer=message_factory.GetMessageClass(method.output_type).FromString)
+        version = call(message_factory.GetMessageClass(method.input_type)())
+        return names, services, version.control_plane_version.Version
+
+
+def reflection_stream(address, version, count):
+    """Questions on one stream, each asked when the one before is answered, then many that nobody
+    waits for: the kinds of the answers, what the errors are, and how many of the many came."""
+    ask = v1alpha_pb2.ServerReflectionRequest
+    questions = [
+        ask(list_services="*"),
+        ask(file_by_filename="flyteidl/admin_version.proto"),
+        ask(file_containing_symbol="flyteidl.core.Literal"),
+        ask(file_containing_symbol="flyteidl.core.TaskExecution.Phase"),
+        ask(file_containing_symbol="flyteidl.service.AdminService.GetTask"),
+        ask(all_extension_numbers_of_type="flyteidl.core.Literal"),
+        ask(file_by_filename="none.proto"),
+        ask(file_containing_symbol="flyteidl.core.Liter"),
+        ask(file_containing_symbol="flyteidl.core"),
+        ask(file_containing_extension={"containing_type": "flyteidl.core.Literal"}),
+        ask(all_extension_numbers_of_type="flyteidl.core.TaskExecution.Phase"),
+        ask(host="here"),
+    ]
+    waiting = queue.Queue()
+    with open_channel(address) as channel:
+        answers = channel.stream_stream(
+            f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
+            request_serializer=ask.SerializeToString,
+            response_deserializer=v1alpha_pb2.ServerReflectionResponse.FromString)(
+                iter(waiting.get, None), timeout=LIMIT_S)
+        kinds, errors = [], []
+        for question in questions:
+            waiting.put(question)
+            answer = next(answers)
+            assert answer.original_request == question and answer.valid_host == question.host
+            kinds.append(answer.WhichOneof("message_response"))
+            if answer.HasField("error_response"):
+                errors.append([answer.error_response.error_code,
+                               answer.error_response.error_message])
+        for _ in range(count):
+            waiting.put(ask(file_containing_symbol="flyteidl.service.AdminService"))
+        waiting.put(None)
+        sizes = {len(answer.file_descriptor_response.file_descriptor_proto) for answer in
+                 itertools.islice(answers, count)}
+        ended = [each for each in answers]
+        return kinds, errors, len(sizes), len(ended), answers.code().name
 
 
 def raw(address, calls):

@@ -30,6 +30,7 @@ static void rows_are_found_by_their_paths(void **state)
         assert_non_null(row->response);
         assert_non_null(row->handle);
         assert_true(row->role <= TR_API_ADMIN);
+        assert_true(row->is_stream || !row->is_dialogue);
         assert_false(row->is_stream && row->rest != NULL); /* REST has one response */
     }
     assert_null(find("/grpc.health.v1.Health/Nothing", &has_service));
