@@ -88,6 +88,19 @@ struct tr_secret_source {
     const char *const *command;
 };
 
+/* A buffer that is enough for a value, closing zero included. */
+#define TR_VARIABLE_BYTES 1024
+
+/*
+ * Makes the value of a variable for a process, by the absolute folder of its attempt,
+ * STORE/attempts/EXECUTION/NAME, on the thread of the process service. False: it has none.
+ */
+struct tr_variable_maker {
+    bool (*find)(const void *self, struct tr_text folder, struct tr_text name,
+                 char value[TR_VARIABLE_BYTES]); /* NULL: there are none */
+    const void *self;                            /* outlives the host */
+};
+
 /* Access to files whose URIs have a common prefix; texts may be empty. */
 struct tr_object_store {
     struct tr_text uri;           /* the prefix: "s3://", "s3://results", "https://host/path" */

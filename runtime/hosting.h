@@ -54,6 +54,8 @@ struct tr_host_options {
     /* A folder appended to a variable of all processes, such as PYTHONPATH; NULL: none. */
     const char *search_variable; /* both outlive the host */
     const char *search_folder;
+    /* Values of variables that processes ask for by name and the host's environment has not. */
+    struct tr_variable_maker variables;
     const struct tr_object_store *object_stores; /* for TR_SERVICE_FILES; they outlive the host */
     size_t object_store_count;
     /*

@@ -9,6 +9,7 @@
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/api/call_inside.h"
 #include "deploy/api/methods.h"
+#include "deploy/api/services.h"
 #include "deploy/common/clock.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
@@ -42,6 +43,7 @@ void tri_call_free(struct tr_api_call *call)
     tr_grpc_reader_fini(&call->reader);
     tri_buffer_fini(&call->body);
     tr_arena_fini(&call->arena);
+    tr_free(call->principal);
     tr_free(call);
 }
 
@@ -96,7 +98,14 @@ bool tri_call_admit(struct tr_api_call *call)
         return true;
     }
     call->client = tr_api_client_of_bearer(clients, bearer, tr_clock_wall_ms() / 1000);
-    if (call->client != NULL || call->method->role == TR_API_ANYBODY) {
+    if (call->client == NULL) {
+        call->execution = tr_api_execution_of_bearer(clients, bearer);
+    }
+    if (call->execution.size > 0) {
+        call->principal = tr_text_copy(call->execution);
+    }
+    bool is_somebody = call->client != NULL || call->principal != NULL;
+    if (is_somebody || call->method->role == TR_API_ANYBODY) {
         return true;
     }
     tr_api_fail(call, TR_API_UNAUTHENTICATED, "%s",
@@ -169,11 +178,13 @@ static bool is_allowed(struct tr_api_call *call, const ProtobufCMessage *request
         return method->role <= call->api->everybody;
     }
     struct tr_api_place place = place_of(call, request);
-    bool is_one = tr_api_client_may(call->client, (enum tr_api_role)method->role, &place);
+    enum tr_api_role role = (enum tr_api_role)method->role;
+    bool is_one = call->client != NULL ? tr_api_client_may(call->client, role, &place)
+                                       : tr_api_execution_may(call->execution, role, &place);
     if (!is_one) {
         tr_api_fail(call, TR_API_PERMISSION_DENIED,
                     "'%s' may not call %s: that takes the role '%s' in %s%.100s%s%.100s",
-                    call->client->id, method->name, roles[method->role],
+                    tr_api_call_principal(call), method->name, roles[method->role],
                     place.project == NULL ? "all projects" : "",
                     place.project == NULL ? "" : place.project,
                     place.domain == NULL || place.project == NULL ? "" : "/",
@@ -186,8 +197,29 @@ void tri_call_handle(struct tr_api_call *call, const void *request)
 {
     if (is_allowed(call, request)) {
         call->is_handled = true;
-        call->method->handle(call, request);
+        call->request = request;
+        if (call->client == NULL && call->execution.size > 0) {
+            tr_api_look_whether_it_runs(call);
+        } else {
+            call->method->handle(call, request);
+        }
     }
+}
+
+void tr_api_call_go_on(struct tr_api_call *call, bool runs)
+{
+    if (!runs) {
+        tr_api_fail(call, TR_API_UNAUTHENTICATED,
+                    "the execution %.200s does not run any more, and its token has ended with it",
+                    call->principal);
+    } else if (!call->is_over) {
+        call->method->handle(call, call->request);
+    }
+}
+
+struct tr_text tr_api_call_execution(const struct tr_api_call *call)
+{
+    return call->execution;
 }
 
 bool tr_api_call_has_clients(const struct tr_api_call *call)
@@ -197,7 +229,7 @@ bool tr_api_call_has_clients(const struct tr_api_call *call)
 
 const char *tr_api_call_principal(const struct tr_api_call *call)
 {
-    return call->client == NULL ? "" : call->client->id;
+    return call->client != NULL ? call->client->id : call->principal != NULL ? call->principal : "";
 }
 
 /* ------------------------------------------------------------- for the services */

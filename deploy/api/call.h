@@ -92,6 +92,12 @@ const struct tr_api_services *tr_api_call_services(const struct tr_api_call *cal
 bool tr_api_call_has_clients(const struct tr_api_call *call);
 const char *tr_api_call_principal(const struct tr_api_call *call);
 
+/* The execution that calls by one of its tasks, PROJECT/DOMAIN/NAME; empty: none does. */
+struct tr_text tr_api_call_execution(const struct tr_api_call *call);
+
+/* Answers tr_api_look_whether_it_runs: the call goes on, or fails. On the door's thread. */
+void tr_api_call_go_on(struct tr_api_call *call, bool runs);
+
 /* By which host and port the client came, and whether by TLS. */
 struct tr_text tr_api_call_authority(const struct tr_api_call *call);
 bool tr_api_call_is_secure(const struct tr_api_call *call);

@@ -40,7 +40,10 @@ struct tr_api_call {
     const struct tri_call_form *form;
     const struct tr_api_method *method;
     const struct tr_api_client *client; /* NULL: nobody has said who it is */
+    struct tr_text execution;           /* or one that calls, of the head; empty: none does */
+    char *principal;                    /* its name */
     void *state;                        /* the handler's */
+    const void *request;                /* while it is found out whether that execution runs */
     bool is_handled;                    /* the handler knows it */
     struct tr_arena arena;
     uint64_t collected_bytes; /* of the api's */

@@ -1,6 +1,7 @@
 /*
- * A token is ID.SECONDS.DIGITS: the digits are an HMAC-SHA256 (RFC 2104) over what stands before
- * them, with a word in front that nothing else which the key signs begins with.
+ * A token is ID.SECONDS.DIGITS, or of an execution PROJECT/DOMAIN/NAME.DIGITS: the digits are an
+ * HMAC-SHA256 (RFC 2104) over what stands before them, with a word in front that nothing else which
+ * the key signs begins with.
  */
 #include "deploy/api/clients.h"
 
@@ -61,12 +62,12 @@ const struct tr_api_client *tr_api_client_of_secret(const struct tr_api_clients 
     return client != NULL && has_secret(client, secret) ? client : NULL;
 }
 
-static int sign(const struct tr_api_clients *clients, struct tr_text said,
+static int sign(const struct tr_api_clients *clients, const char *word, struct tr_text said,
                 uint8_t signature[crypto_auth_hmacsha256_BYTES])
 {
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
-    tr_buffer_add_string(&text, "token\n");
+    tr_buffer_print(&text, "%s\n", word);
     tr_buffer_add_text(&text, said);
     int error = text.error;
     if (error == 0) {
@@ -76,22 +77,42 @@ static int sign(const struct tr_api_clients *clients, struct tr_text said,
     return error;
 }
 
-void tr_api_token_print(const struct tr_api_clients *clients, const struct tr_api_client *client,
-                        uint64_t expires_s, struct tr_buffer *token)
+/* Appends what is said, and the digits that sign it. */
+static void print_signed(const struct tr_api_clients *clients, const char *word,
+                         const struct tr_buffer *said, struct tr_buffer *token)
 {
     uint8_t signature[crypto_auth_hmacsha256_BYTES];
-    struct tr_buffer said;
-    tr_buffer_init(&said, 0);
-    tr_buffer_print(&said, "%s.%llu", client->id, (unsigned long long)expires_s);
-    int error = said.error != 0 ? said.error : sign(clients, tr_buffer_text(&said), signature);
+    int error = said->error;
     if (error == 0) {
-        tr_buffer_add_text(token, tr_buffer_text(&said));
+        error = sign(clients, word, tr_buffer_text(said), signature);
+    }
+    if (error == 0) {
+        tr_buffer_add_text(token, tr_buffer_text(said));
         tr_buffer_add_string(token, ".");
         for (size_t i = 0; i < sizeof signature; i++) {
             tr_buffer_print(token, "%02x", signature[i]);
         }
     }
     token->error = token->error != 0 ? token->error : error;
+}
+
+void tr_api_token_print(const struct tr_api_clients *clients, const struct tr_api_client *client,
+                        uint64_t expires_s, struct tr_buffer *token)
+{
+    struct tr_buffer said;
+    tr_buffer_init(&said, 0);
+    tr_buffer_print(&said, "%s.%llu", client->id, (unsigned long long)expires_s);
+    print_signed(clients, "token", &said, token);
+    tr_buffer_fini(&said);
+}
+
+void tr_api_execution_token_print(const struct tr_api_clients *clients, struct tr_text execution,
+                                  struct tr_buffer *token)
+{
+    struct tr_buffer said;
+    tr_buffer_init(&said, 0);
+    tr_buffer_add_text(&said, execution);
+    print_signed(clients, "execution", &said, token);
     tr_buffer_fini(&said);
 }
 
@@ -138,6 +159,46 @@ const struct tr_api_client *tr_api_client_of_bearer(const struct tr_api_clients 
         found = has_secret(&clients->items[i], bearer) ? &clients->items[i] : NULL;
     }
     return found;
+}
+
+struct tr_text tr_api_execution_of_bearer(const struct tr_api_clients *clients,
+                                          struct tr_text bearer)
+{
+    struct tr_text execution = {.data = bearer.data,
+                                .size = bearer.size > DIGITS + 1 ? bearer.size - DIGITS - 1 : 0};
+    bool is_one = execution.size > 0 && memchr(execution.data, '/', execution.size) != NULL;
+    struct tr_buffer right;
+    tr_buffer_init(&right, 0);
+    if (is_one) {
+        tr_api_execution_token_print(clients, execution, &right);
+        is_one = right.error == 0 && right.size == bearer.size &&
+                 sodium_memcmp(right.data, bearer.data, right.size) == 0;
+    }
+    tr_buffer_fini(&right);
+    return is_one ? execution : (struct tr_text){.size = 0};
+}
+
+/* Cuts what stands before the next slash off, and the slash. */
+static struct tr_text cut(struct tr_text *path)
+{
+    const char *slash = path->size == 0 ? NULL : memchr(path->data, '/', path->size);
+    struct tr_text part = {.data = path->data,
+                           .size = slash == NULL ? path->size : (size_t)(slash - path->data)};
+    size_t size = part.size + (slash == NULL ? 0 : 1);
+    path->data += size;
+    path->size -= size;
+    return part;
+}
+
+bool tr_api_execution_may(struct tr_text execution, enum tr_api_role role,
+                          const struct tr_api_place *place)
+{
+    struct tr_text project = cut(&execution);
+    struct tr_text domain = cut(&execution);
+    bool is_there = place->is_anywhere || (place->project != NULL && place->domain != NULL &&
+                                           tr_text_equal(project, tr_text_of(place->project)) &&
+                                           tr_text_equal(domain, tr_text_of(place->domain)));
+    return role <= TR_API_REGISTER && is_there;
 }
 
 struct tr_text tr_api_credentials(struct tr_text header, const char *scheme)

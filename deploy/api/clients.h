@@ -60,6 +60,24 @@ const struct tr_api_client *tr_api_client_of_bearer(const struct tr_api_clients 
 void tr_api_token_print(const struct tr_api_clients *clients, const struct tr_api_client *client,
                         uint64_t expires_s, struct tr_buffer *token);
 
+/*
+ * An execution calls, too, by one of its tasks: as PROJECT/DOMAIN/NAME, which is no client's id.
+ * Its token is good as long as it runs, which the token does not say.
+ */
+void tr_api_execution_token_print(const struct tr_api_clients *clients, struct tr_text execution,
+                                  struct tr_buffer *token);
+
+/* The execution of what stands behind `Bearer `; empty: it is no such token. */
+struct tr_text tr_api_execution_of_bearer(const struct tr_api_clients *clients,
+                                          struct tr_text bearer);
+
+/*
+ * Whether an execution may: it acts in its own project and domain, where eager tasks also register
+ * what they begin.
+ */
+bool tr_api_execution_may(struct tr_text execution, enum tr_api_role role,
+                          const struct tr_api_place *place);
+
 /* What stands behind a scheme such as `Bearer` in the value of a header; empty: nothing does. */
 struct tr_text tr_api_credentials(struct tr_text header, const char *scheme);
 

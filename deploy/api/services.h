@@ -14,6 +14,12 @@ void tr_api_get_oauth2_metadata(struct tr_api_call *call, const void *request);
 void tr_api_get_public_client_config(struct tr_api_call *call, const void *request);
 void tr_api_user_info(struct tr_api_call *call, const void *request);
 
+/*
+ * Finds out whether the execution that calls is running, and has the call go on
+ * (tr_api_call_go_on), or fails it. Part of deploy/api_runs/.
+ */
+void tr_api_look_whether_it_runs(struct tr_api_call *call);
+
 /* service_reflection.c */
 void tr_api_reflect(struct tr_api_call *call, const void *request);
 void tr_api_reflect_gone(struct tr_api_call *call);

@@ -43,14 +43,20 @@ static void refuse(struct tr_api_call *call, int status, const char *error, cons
     tr_buffer_fini(&json);
 }
 
-static void grant(struct tr_api_call *call, const struct tr_api_client *client)
+/* A token for a client; an execution has one already, which it shows as its secret. */
+static void grant(struct tr_api_call *call, const struct tr_api_client *client,
+                  struct tr_text execution_token)
 {
     struct tr_buffer json;
     call->is_over = true;
     tr_buffer_init(&json, 0);
     tr_buffer_add_string(&json, "{\"access_token\": \"");
-    tr_api_token_print(&call->api->clients, client, tr_clock_wall_ms() / 1000 + TR_API_TOKEN_S,
-                       &json);
+    if (client == NULL) {
+        tr_buffer_add_text(&json, execution_token);
+    } else {
+        tr_api_token_print(&call->api->clients, client, tr_clock_wall_ms() / 1000 + TR_API_TOKEN_S,
+                           &json);
+    }
     tr_buffer_print(&json,
                     "\", \"token_type\": \"Bearer\", \"expires_in\": %d, \"scope\": \"all\"}",
                     TR_API_TOKEN_S);
@@ -124,11 +130,13 @@ static void take_end(struct tr_api_call *call)
     } else {
         const struct tr_api_client *client =
             tr_api_client_of_secret(&call->api->clients, wish.id, wish.secret);
-        if (client == NULL) {
+        struct tr_text execution = tr_api_execution_of_bearer(&call->api->clients, wish.secret);
+        bool is_execution = execution.size > 0 && tr_text_equal(execution, wish.id);
+        if (client == NULL && !is_execution) {
             refuse(call, 401, "invalid_client",
                    "there is no such client, or it has another secret");
         } else {
-            grant(call, client);
+            grant(call, client, wish.secret);
         }
     }
 }

@@ -90,7 +90,9 @@ const char *tr_desk_folder(const struct tr_desk *desk)
 
 static void tell(struct tr_api_call *call, const struct tr_desk_job *job)
 {
-    if (job->response != NULL) {
+    if (job->is_question && job->code == TR_API_OK) {
+        tr_api_call_go_on(call, job->runs);
+    } else if (job->response != NULL) {
         tr_api_answer(call, job->response);
     } else {
         tr_api_fail_with(call, job->code, job->detail, "%s", job->words == NULL ? "" : job->words);

@@ -48,6 +48,8 @@ struct tr_desk_job {
     /* private */
     struct tr_desk_job *before; /* among those that the engine has */
     uint64_t call;
+    bool is_question; /* whether the execution that calls runs: what is answered is `runs` */
+    bool runs;
     uint64_t begun_ms;
     bool is_late; /* its client was told so */
     const ProtobufCMessageDescriptor *descriptor;

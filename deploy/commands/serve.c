@@ -98,6 +98,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = tr_store_make(invocation, &store);
     }
     if (status == TR_EXIT_DONE) {
+        status = tr_serve_http_give_tokens(invocation, &http, store.folder, &options);
+    }
+    if (status == TR_EXIT_DONE) {
         status = tr_stand_by(invocation, &options, &is_leaving);
     }
     if (status == TR_EXIT_DONE && !is_leaving) {

@@ -7,6 +7,7 @@
 #include <limits.h>
 
 #include "deploy/api/api.h"
+#include "deploy/api/clients.h"
 #include "deploy/cli/command.h"
 #include "deploy/entities/registrar.h"
 #include "deploy/follow/service_log.h"
@@ -24,7 +25,9 @@
 struct tr_serve_http {
     struct tr_api_options options;
     const char *addresses[TR_DOOR_ADDRESSES_MAX];
-    char *pair; /* CERT and KEY, each a string */
+    char *pair;                          /* CERT and KEY, each a string */
+    uint8_t key[TR_API_TOKEN_KEY_BYTES]; /* tokens are signed with it */
+    char attempts[PATH_MAX];             /* the folder of attempts; empty: tasks get no tokens */
 };
 
 /*
@@ -34,6 +37,14 @@ struct tr_serve_http {
 enum tr_exit_status tr_serve_http_read(const struct tr_invocation *invocation,
                                        const struct tr_settings_file *settings,
                                        struct tr_serve_http *http);
+
+/*
+ * Gives tasks that call back a token each, if clients need one: it is that of their execution, in
+ * variables that they ask for. What is wrong is said on stderr.
+ */
+enum tr_exit_status tr_serve_http_give_tokens(const struct tr_invocation *invocation,
+                                              struct tr_serve_http *http, const char *folder,
+                                              struct tr_live_options *options);
 void tr_serve_http_fini(struct tr_serve_http *http);
 
 /* The file of a store that has what Flyte's clients write into theirs, while there is a port. */

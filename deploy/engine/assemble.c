@@ -115,6 +115,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
         .search_variable = python == NULL ? NULL : "PYTHONPATH",
         .search_folder = python,
+        .variables = options->variables,
         .object_stores = live->settings != NULL ? live->settings->object_stores.items : NULL,
         .object_store_count = live->settings != NULL ? live->settings->object_stores.count : 0,
         .blobs = live->settings != NULL ? live->settings->blobs : NULL,

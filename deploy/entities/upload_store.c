@@ -23,8 +23,8 @@
 #include "deploy/common/clock.h"
 #include "deploy/common/file.h"
 #include "deploy/entities/entity_limits.h"
+#include "deploy/entities/signing_key.h"
 #include "runtime/env/buffer.h"
-#include "runtime/env/env.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
@@ -338,43 +338,6 @@ static void do_work(void *self, struct tr_work_list *taken, bool is_stopping)
 
 /* ------------------------------------------------------------------ opening */
 
-static int draw_key(uint8_t key[TR_SIGNED_KEY_BYTES])
-{
-    struct tr_env *env;
-    int error = tri_env_real_new(&env);
-    for (size_t i = 0; error == 0 && i < TR_SIGNED_KEY_BYTES; i += sizeof(uint64_t)) {
-        uint64_t bits = tri_entropy(env);
-        memcpy(key + i, &bits, sizeof bits);
-    }
-    if (error == 0) {
-        tri_env_real_free(env);
-    }
-    return error;
-}
-
-/* One of the wrong size is drawn anew: URLs that were signed with it are good for an hour only. */
-static int read_key(struct tri_upload_store *store, const char *store_folder)
-{
-    char path[PATH_MAX];
-    char *data = NULL;
-    size_t size = 0;
-    (void)snprintf(path, sizeof path, "%s/" TR_STORE_UPLOADS_KEY, store_folder);
-    int error = tr_file_read(path, TR_SIGNED_KEY_BYTES, &data, &size);
-    bool is_there = error == 0 && size == TR_SIGNED_KEY_BYTES;
-    if (is_there) {
-        memcpy(store->key, data, size);
-    }
-    if (error == 0) {
-        tr_free(data);
-    }
-    if (is_there || (error != 0 && error != TR_NOT_FOUND && error != TR_LIMIT)) {
-        return error;
-    }
-    error = draw_key(store->key);
-    struct tr_bytes bytes = {.data = store->key, .size = sizeof store->key};
-    return error != 0 ? error : tr_file_write(path, bytes, true);
-}
-
 static void remove_unfinished(const char *folder)
 {
     char path[PATH_MAX];
@@ -405,7 +368,7 @@ int tri_upload_store_open(struct tri_upload_store *store, const char *store_fold
         return TR_SYSTEM;
     }
     remove_unfinished(store->folder);
-    int error = read_key(store, store_folder);
+    int error = tr_signing_key_read(store_folder, store->key);
     if (error == 0) {
         error = tr_work_queue_begin(&store->queue, store);
     }

@@ -13,9 +13,6 @@
 #include "deploy/entities/signed_url.h"
 #include "schemas/runtime/process.h"
 
-/* The file of a store with its key. */
-#define TR_STORE_UPLOADS_KEY "uploads.key"
-
 struct tri_upload;
 
 struct tri_upload_store {

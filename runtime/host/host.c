@@ -394,6 +394,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     host->secret_count = options->secret_count;
     host->search_variable = options->search_variable;
     host->search_folder = options->search_folder;
+    host->variables = options->variables;
     host->object_stores = options->object_stores;
     host->object_store_count = options->object_store_count;
     host->blobs = options->blobs;
@@ -696,6 +697,7 @@ static int start_services(struct tr_host *host)
             .secret_count = host->secret_count,
             .search_variable = host->search_variable,
             .search_folder = host->search_folder,
+            .variables = host->variables,
             .unclaimed_ms = host->unclaimed_ms,
             .hosts = tri_host_members_processes(host),
             .fail = fail_with_words,

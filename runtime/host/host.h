@@ -50,6 +50,7 @@ struct tr_host {
     size_t secret_count;
     const char *search_variable;
     const char *search_folder;
+    struct tr_variable_maker variables;
     const struct tr_object_store *object_stores;
     size_t object_store_count;
     const char *blobs;

@@ -23,8 +23,9 @@ struct maker {
     const struct tri_environment_sources *sources;
     int folder;
     struct tri_buffer *packed;
-    struct tr_bytes searched; /* the request's value of the variable that lists folders */
-    struct tri_buffer value;  /* of one secret, or of that variable */
+    struct tr_bytes searched;      /* the request's value of the variable that lists folders */
+    struct tri_buffer value;       /* of one secret, or of that variable */
+    char given[TR_VARIABLE_BYTES]; /* the value of a variable that was made for it */
     char *reason;
 };
 
@@ -60,11 +61,13 @@ static int put_word(struct maker *maker, struct tr_bytes name, const char *value
 }
 
 /*
- * The engine's value of this variable; NULL: there is none, the name is too long, or it names a
- * secret.
+ * The engine's value of this variable, or one that is made for it; NULL: there is none, the name is
+ * too long, or it names a secret.
  */
-static const char *inherited(struct tr_bytes name)
+static const char *inherited(struct maker *maker, struct tr_bytes name)
 {
+    const struct tr_variable_maker *variables = &maker->sources->variables;
+    struct tr_text asked = {.data = (const char *)name.data, .size = name.size};
     char text[TR_PATH_BYTES_MAX];
     size_t prefix = strlen(TR_SECRET_VARIABLE_PREFIX);
     bool is_secret =
@@ -74,7 +77,12 @@ static const char *inherited(struct tr_bytes name)
     }
     memcpy(text, name.data, name.size);
     text[name.size] = '\0';
-    return getenv(text);
+    const char *value = getenv(text);
+    if (value == NULL && variables->find != NULL &&
+        variables->find(variables->self, maker->run->folder, asked, maker->given)) {
+        value = maker->given;
+    }
+    return value;
 }
 
 /*
@@ -142,7 +150,7 @@ static int put_searched(struct maker *maker)
  */
 static int take_entry(struct maker *maker, struct tr_bytes word, bool is_put, uint32_t *count)
 {
-    const char *value = is_whole(word) ? NULL : inherited(word);
+    const char *value = is_whole(word) ? NULL : inherited(maker, word);
     if (is_searched(maker, word)) {
         maker->searched = value_of(word, value);
         return 0;

@@ -1,11 +1,12 @@
 /*
  * The environment of an attempt's process: the entries of a process_run, values of the engine's own
- * variables where requested, and secrets.
+ * variables where requested, or made for it, and secrets.
  */
 #ifndef TR_RUNTIME_PROCESS_ENVIRONMENT_H
 #define TR_RUNTIME_PROCESS_ENVIRONMENT_H
 
 #include "runtime/env/buffer.h"
+#include "runtime/exchange.h"
 #include "runtime/secret/secret.h"
 #include "schemas/runtime/process.h"
 
@@ -21,6 +22,7 @@ struct tri_environment_sources {
      */
     const char *search_variable;
     const char *search_folder;
+    struct tr_variable_maker variables; /* of names that the engine has no value of */
 };
 
 /*

@@ -749,6 +749,7 @@ static int start(struct tri_process_service *service,
             .secrets = service->secrets,
             .search_variable = options->search_variable,
             .search_folder = options->search_folder,
+            .variables = options->variables,
         };
     }
     if (error == 0) {

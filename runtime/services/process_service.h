@@ -70,6 +70,7 @@ struct tri_process_service_options {
     size_t secret_count;                    /* 0: the environment, then the user's folder */
     const char *search_variable;            /* see tr_host_options; they outlive the service */
     const char *search_folder;
+    struct tr_variable_maker variables;
     bool is_cold;                          /* nothing is forked from warm workers */
     uint32_t unclaimed_ms;                 /* 0: TR_PROCESS_UNCLAIMED_MS */
     const struct tri_process_hosts *hosts; /* NULL: the store has no others */

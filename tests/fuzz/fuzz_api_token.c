@@ -13,5 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct tr_text bearer = tr_api_credentials(text, "Bearer");
     TR_ASSERT(tr_api_client_of_bearer(&clients, bearer, 5) == NULL);
     TR_ASSERT(tr_api_client_of_bearer(&clients, text, 5) == NULL);
+    TR_ASSERT(tr_api_execution_of_bearer(&clients, bearer).size == 0);
+    TR_ASSERT(tr_api_execution_of_bearer(&clients, text).size == 0);
     return 0;
 }

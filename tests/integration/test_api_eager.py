@@ -3,6 +3,8 @@
 at the engine that runs them, whose address they are told.
 """
 
+import hashlib
+import json
 import subprocess
 import unittest
 
@@ -26,9 +28,35 @@ async def main(a: int) -> int:
     return double(a=double(a=a))
 
 @task
+def whom() -> list[str]:
+    # What the task's own token may do, and the token, for who tries it later.
+    from flytekit.configuration import Config, PlatformConfig
+    from flytekit.clients.friendly import SynchronousFlyteClient
+    client = SynchronousFlyteClient(PlatformConfig.auto())
+    found = []
+    for project in ('flytesnacks', 'other'):
+        try:
+            client.list_task_ids_paginated(project, 'development')
+            found.append('fine')
+        except Exception as error:
+            found.append(str(error.__cause__ or error))
+    return found + [os.environ['FLYTE_CREDENTIALS_CLIENT_ID'],
+                    os.environ['FLYTE_CREDENTIALS_CLIENT_SECRET']]
+
+@task
 def told() -> str:
     names = ['FLYTE_PLATFORM_URL', 'FLYTE_PLATFORM_INSECURE']
     return ' '.join(os.environ.get(name, '') for name in names)
+"""
+
+
+SECRET = "s3cret"
+CLIENTS = f"""
+http:
+  clients:
+    - id: ci
+      secret_sha256: {hashlib.sha256(SECRET.encode()).hexdigest()}
+      roles: [{{role: register}}]
 """
 
 
@@ -54,7 +82,9 @@ class EagerTest(ServedTest, PackageTest):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
-    def serve_project(self, port):
+    def serve_project(self, port, clients=""):
+        self.store.mkdir(exist_ok=True)
+        (self.store / "settings.yaml").write_text(clients)
         self.serve("--http", port)
         self.troupe("config", "flyte", "--file", "config.yaml", "--force")
         (self.folder / "project").mkdir(exist_ok=True)
@@ -72,6 +102,30 @@ class EagerTest(ServedTest, PackageTest):
         self.run_remote("told")
         self.assertEqual(self.document("get", "@last")["outputs"],
                          {"o0": f"127.0.0.1:{port} true"})
+
+    def test_a_task_has_a_token_as_long_as_its_execution_runs(self):
+        """Where clients need tokens, eager tasks need none of their own."""
+        port = free_port()
+        self.serve_project(port, CLIENTS)
+        with open(self.folder / "config.yaml", "a") as config:
+            config.write("  authType: ClientSecret\n  clientId: ci\n"
+                         f"  clientSecretLocation: {self.write('secret', SECRET)}\n")
+        self.assertIn("has succeeded", self.run_remote("main", "--a", "3"))
+        causes = {each["workflow"]: self.document("get", each["execution"])["cause"]
+                  for each in self.document("list")}
+        self.assertIn("CreateExecution by flytesnacks/development/", causes["flows.double"])
+        self.assertEqual(causes["flows.main"], "CreateExecution by ci")
+        self.run_remote("whom")
+        own, other, id, token = self.document("get", "@last")["outputs"]["o0"]
+        self.assertEqual(own, "fine")
+        self.assertIn("may not call ListTaskIds: that takes the role 'view' in other/development",
+                      other)
+        self.assertRegex(id, r"^flytesnacks/development/[\w-]+$")
+        _, _, body = self.curl(f"127.0.0.1:{port}",
+                               "/api/v1/task_ids/flytesnacks/development",
+                               "-H", f"Authorization: Bearer {token}")
+        self.assertEqual(json.loads(body), {"code": 16, "details": [], "message": (
+            f"the execution {id} does not run any more, and its token has ended with it")})
 
     def test_what_it_began_and_failed_fails_it(self):
         self.serve_project(free_port())

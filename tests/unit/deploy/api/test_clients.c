@@ -118,6 +118,60 @@ static void credentials_follow_their_scheme(void **state)
     }
 }
 
+static struct tr_text execution_of(const struct tr_api_clients *all, const char *bearer,
+                                   size_t size)
+{
+    return tr_api_execution_of_bearer(all, (struct tr_text){.data = bearer, .size = size});
+}
+
+static void an_execution_has_a_token(void **state)
+{
+    struct tr_api_clients others = clients;
+    struct tr_buffer token;
+    (void)state;
+    others.key = other_key;
+    tr_buffer_init(&token, 0);
+    tr_api_execution_token_print(&clients, tr_text_of("p/d/name.x"), &token);
+    assert_int_equal(token.error, 0);
+    char *text = (char *)token.data;
+    struct tr_text found = execution_of(&clients, text, token.size);
+    assert_true(tr_text_equal(found, tr_text_of("p/d/name.x")));
+    assert_null(tr_api_client_of_bearer(&clients, tr_buffer_text(&token), NOW_S));
+    assert_int_equal(execution_of(&others, text, token.size).size, 0);
+    for (size_t i = 0; i < token.size; i++) {
+        assert_int_equal(execution_of(&clients, text, i).size, 0);
+        text[i] ^= 1;
+        assert_int_equal(execution_of(&clients, text, token.size).size, 0);
+        text[i] ^= 1;
+    }
+    tr_buffer_fini(&token);
+    /* The token of a client is none of an execution. */
+    tr_buffer_init(&token, 0);
+    tr_api_token_print(&clients, &items[0], NOW_S + 1, &token);
+    assert_int_equal(execution_of(&clients, (char *)token.data, token.size).size, 0);
+    tr_buffer_fini(&token);
+}
+
+static void an_execution_acts_where_it_is(void **state)
+{
+    static const struct {
+        enum tr_api_role role;
+        struct tr_api_place place;
+        bool is_allowed;
+    } rows[] = {
+        {TR_API_RUN, {"p", "d", false}, true},      {TR_API_VIEW, {"p", "d", false}, true},
+        {TR_API_REGISTER, {"p", "d", false}, true}, {TR_API_VIEW, {"p", "e", false}, false},
+        {TR_API_VIEW, {"q", "d", false}, false},    {TR_API_VIEW, {"p", NULL, false}, false},
+        {TR_API_VIEW, {NULL, NULL, false}, false},  {TR_API_VIEW, {NULL, NULL, true}, true},
+        {TR_API_ADMIN, {"p", "d", false}, false},   {TR_API_ADMIN, {NULL, NULL, true}, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        assert_int_equal(tr_api_execution_may(tr_text_of("p/d/n"), rows[i].role, &rows[i].place),
+                         rows[i].is_allowed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +179,8 @@ int main(void)
         cmocka_unit_test_setup(secrets_are_tokens, set_up),
         cmocka_unit_test_setup(tokens_are_signed_and_expire, set_up),
         cmocka_unit_test_setup(credentials_follow_their_scheme, set_up),
+        cmocka_unit_test_setup(an_execution_has_a_token, set_up),
+        cmocka_unit_test_setup(an_execution_acts_where_it_is, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
