@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "deploy/common/file.h"
-#include "deploy/entities/signing_key.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
@@ -152,54 +151,6 @@ enum tr_exit_status tr_serve_http_read(const struct tr_invocation *invocation,
     return status;
 }
 
-/* ------------------------------------------------------------------- tokens of tasks */
-
-/* The execution of an attempt's folder, ATTEMPTS/PROJECT/DOMAIN/NAME/GENERATED; empty: it is none. */
-static struct tr_text execution_of(const struct tr_serve_http *http, struct tr_text folder)
-{
-    size_t size = strlen(http->attempts);
-    if (folder.size <= size || memcmp(folder.data, http->attempts, size) != 0) {
-        return (struct tr_text){.size = 0};
-    }
-    struct tr_text execution = {.data = folder.data + size, .size = folder.size - size};
-    while (execution.size > 0 && execution.data[execution.size - 1] != '/') {
-        execution.size--;
-    }
-    execution.size -= execution.size > 0 ? 1 : 0;
-    return execution;
-}
-
-/* As flytekit reads them: OAuth's client credentials. */
-static bool find_variable(const void *self, struct tr_text folder, struct tr_text name,
-                          char value[TR_VARIABLE_BYTES])
-{
-    const struct tr_serve_http *http = self;
-    struct tr_api_clients clients = http->options.clients;
-    struct tr_text execution = execution_of(http, folder);
-    bool is_id = tr_text_equal(name, tr_text_of("FLYTE_CREDENTIALS_CLIENT_ID"));
-    bool is_secret = tr_text_equal(name, tr_text_of("FLYTE_CREDENTIALS_CLIENT_SECRET"));
-    bool is_mode = tr_text_equal(name, tr_text_of("FLYTE_CREDENTIALS_AUTH_MODE"));
-    struct tr_buffer text;
-    if (execution.size == 0 || (!is_id && !is_secret && !is_mode)) {
-        return false;
-    }
-    clients.key = http->key;
-    tr_buffer_init(&text, 0);
-    if (is_id) {
-        tr_buffer_add_text(&text, execution);
-    } else if (is_mode) {
-        tr_buffer_add_string(&text, "ClientSecret");
-    } else {
-        tr_api_execution_token_print(&clients, execution, &text);
-    }
-    bool is_made = text.error == 0 && text.size < TR_VARIABLE_BYTES;
-    if (is_made) {
-        (void)snprintf(value, TR_VARIABLE_BYTES, "%.*s", (int)text.size, (const char *)text.data);
-    }
-    tr_buffer_fini(&text);
-    return is_made;
-}
-
 enum tr_exit_status tr_serve_http_give_tokens(const struct tr_invocation *invocation,
                                               struct tr_serve_http *http, const char *folder,
                                               struct tr_live_options *options)
@@ -207,15 +158,12 @@ enum tr_exit_status tr_serve_http_give_tokens(const struct tr_invocation *invoca
     if (http->options.address_count == 0 || http->options.clients.count == 0) {
         return TR_EXIT_DONE;
     }
-    int size = snprintf(http->attempts, sizeof http->attempts, "%s/attempts/", folder);
-    int error = size < 0 || (size_t)size >= sizeof http->attempts
-                    ? TR_LIMIT
-                    : tr_signing_key_read(folder, http->key);
+    int error = tr_task_tokens_init(&http->tokens, folder);
     if (error != 0) {
-        return tr_command_failed(invocation->command, "%s/" TR_STORE_SIGNING_KEY ": %s", folder,
+        return tr_command_failed(invocation->command, "the key of tokens in %s: %s", folder,
                                  error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
     }
-    options->variables = (struct tr_variable_maker){.find = find_variable, .self = http};
+    options->variables = tr_task_tokens_maker(&http->tokens);
     return TR_EXIT_DONE;
 }
 

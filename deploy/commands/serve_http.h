@@ -7,9 +7,9 @@
 #include <limits.h>
 
 #include "deploy/api/api.h"
-#include "deploy/api/clients.h"
 #include "deploy/cli/command.h"
 #include "deploy/entities/registrar.h"
+#include "deploy/entities/task_token.h"
 #include "deploy/follow/service_log.h"
 #include "deploy/settings/settings.h"
 
@@ -25,9 +25,8 @@
 struct tr_serve_http {
     struct tr_api_options options;
     const char *addresses[TR_DOOR_ADDRESSES_MAX];
-    char *pair;                          /* CERT and KEY, each a string */
-    uint8_t key[TR_API_TOKEN_KEY_BYTES]; /* tokens are signed with it */
-    char attempts[PATH_MAX];             /* the folder of attempts; empty: tasks get no tokens */
+    char *pair; /* CERT and KEY, each a string */
+    struct tr_task_tokens tokens;
 };
 
 /*

@@ -18,9 +18,9 @@
 #include "deploy/engine/dormant.h"
 #include "deploy/retention/leftovers.h"
 #include "deploy/settings/settings.h"
-#include "runtime/exchange.h"
 #include "runtime/journal/reader.h"
 #include "runtime/link/endpoint.h"
+#include "runtime/troupe.h"
 
 /* The behaviours of all actors of the engine. */
 #define TR_LIVE_BEHAVIOURS 13
@@ -43,7 +43,7 @@ struct tr_live_options {
     const char *host_name; /* of a store with several hosts; NULL: that of the machine */
     uint32_t lease_ms;     /* the same (struct tr_host_options); 0: as usual */
     uint32_t process_lease_ms;
-    struct tr_variable_maker variables;           /* of the same, too */
+    struct tr_variable_maker variables;      /* of the same, too */
     const struct tr_settings_file *settings; /* NULL: none; they outlive the engine */
 };
 
