@@ -368,7 +368,7 @@ static int write_results(struct tr_task_context *task, struct tr_process_run *ru
                                        .size_max = TR_ERROR_OUTPUT_BYTES_MAX,
                                        .is_tail = true},
         [TRI_PROCESS_RESULT_FLYTE_OUTPUTS] = document_result(TR_FLYTE_OUTPUTS),
-        [TRI_PROCESS_RESULT_FLYTE_ERROR] = document_result(TR_FLYTE_ERROR),
+        [TRI_PROCESS_RESULT_FLYTE_ERROR] = document_result(TR_FLYTE_ERRORS),
         [TRI_PROCESS_RESULT_FLYTE_FUTURES] = document_result(TR_FLYTE_FUTURES),
         [TRI_PROCESS_RESULT_FLYTE_DECK] = {.name = tr_text_of(TR_FLYTE_DECK)},
     };

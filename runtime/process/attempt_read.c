@@ -11,8 +11,10 @@
  * requested again. An I/O error (EIO) does not make a document missing either: the process did not
  * cause it.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -141,6 +143,115 @@ static int put_document(struct reading *reading, const struct tr_process_result 
     return error;
 }
 
+/* ------------------------------------------------------------------ several files as one */
+
+/* Files whose contents become one document, one behind the other. */
+struct joining {
+    const struct tr_process_result *result;
+    struct tri_buffer content;
+    uint64_t size; /* of all of them; content that is too large is not read */
+    bool is_there;
+};
+
+/* Adds one file; what is no regular file, or gone meanwhile, is none. */
+static int join_file(const struct reading *reading, struct joining *joining, int folder,
+                     const char *name)
+{
+    struct stat status;
+    size_t got = 0;
+    int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        return is_absent(TR_SYSTEM) || errno == ENOENT || errno == ELOOP ? 0 : TR_SYSTEM;
+    }
+    int error = fstat(fd, &status) != 0 ? TR_SYSTEM : 0;
+    if (error == 0 && S_ISREG(status.st_mode)) {
+        size_t size = (size_t)status.st_size;
+        joining->is_there = true;
+        joining->size += size;
+        bool is_read = joining->size <= joining->result->size_max && joining->size <= reading->left;
+        error = is_read ? tri_buffer_reserve(&joining->content, size) : 0;
+        if (is_read && error == 0) {
+            uint8_t *at = joining->content.data + joining->content.end;
+            error = read_bytes(fd, at, size, &got) ? 0 : TR_SYSTEM;
+            joining->content.end += got;
+        }
+    }
+    int number = errno;
+    close(fd);
+    errno = number;
+    return error;
+}
+
+/* Adds all files of a folder that suit a pattern. */
+static int join_files(const struct reading *reading, struct joining *joining,
+                      const struct tri_below_place *place)
+{
+    int fd = openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (folder == NULL) {
+        int number = errno;
+        if (fd >= 0) {
+            close(fd);
+        }
+        errno = number;
+        return TR_SYSTEM;
+    }
+    int error = 0;
+    const struct dirent *entry;
+    while (error == 0 && (entry = readdir(folder)) != NULL) {
+        if (fnmatch(place->last, entry->d_name, FNM_PERIOD) == 0) {
+            error = join_file(reading, joining, fd, entry->d_name);
+        }
+    }
+    int number = errno;
+    closedir(folder);
+    errno = number;
+    return error;
+}
+
+/* Packs what was joined: nil, bytes or a size. */
+static int put_joined(struct reading *reading, const struct joining *joining)
+{
+    struct tri_buffer *packed = reading->packed;
+    struct tr_bytes content = {.data = joining->content.data, .size = joining->content.end};
+    if (!joining->is_there) {
+        return put_nil(reading);
+    }
+    if (joining->size > joining->result->size_max || joining->size > reading->left) {
+        return put_size(reading, joining->size);
+    }
+    int error = tri_buffer_reserve(packed, TR_BLOB_HEADER_BYTES_MAX + content.size);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_writer writer =
+        tr_writer_of(packed->data + packed->end, TR_BLOB_HEADER_BYTES_MAX + content.size);
+    tr_write_bytes(&writer, content);
+    packed->end += tr_writer_size(&writer);
+    reading->left -= content.size;
+    return writer.error;
+}
+
+static int put_matching(struct reading *reading, const struct tr_process_result *result)
+{
+    struct joining joining = {.result = result};
+    struct tri_below_place place;
+    int error = reading->folder < 0 ? TR_NOT_FOUND
+                                    : tri_below_find(reading->folder, result->name, 0, &place);
+    if (error != 0) {
+        return is_absent(error) ? put_nil(reading) : error;
+    }
+    error = join_files(reading, &joining, &place);
+    if (error == 0) {
+        error = put_joined(reading, &joining);
+    }
+    int number = errno;
+    tri_buffer_fini(&joining.content);
+    tri_below_place_close(&place);
+    errno = number;
+    return error;
+}
+
 static int put_documents(struct reading *reading, struct tr_bytes results)
 {
     uint8_t head[TR_BLOB_HEADER_BYTES_MAX];
@@ -151,7 +262,8 @@ static int put_documents(struct reading *reading, struct tr_bytes results)
     int error = tri_buffer_append(reading->packed, head, tr_writer_size(&writer));
     for (uint32_t i = 0; i < count && error == 0; i++) {
         struct tr_process_result result = tr_process_result_next(&cursor);
-        error = put_document(reading, &result);
+        bool is_pattern = memchr(result.name.data, '*', result.name.size) != NULL;
+        error = is_pattern ? put_matching(reading, &result) : put_document(reading, &result);
         error = error == TR_SYSTEM ? explain(reading, result.name) : error;
     }
     return error;

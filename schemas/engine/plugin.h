@@ -158,6 +158,7 @@ enum tr_document_form {
 #define TR_FLYTE_INPUTS "inputs.pb"
 #define TR_FLYTE_OUTPUTS "outputs.pb"
 #define TR_FLYTE_ERROR "error.pb"
+#define TR_FLYTE_ERRORS "error*.pb" /* and those of several workers, error-WORKER.pb */
 #define TR_FLYTE_FUTURES "futures.pb"
 #define TR_FLYTE_DECK "deck.html"
 

@@ -271,7 +271,8 @@ enum tr_process_phase {
  * mode S_IFLNK it is a link to the path that the bytes are.
  * `folders`: an array of names below `folder`, or absolute ones below the store's, made if missing.
  * `results`: an array of [name, size_max, is_tail]: what to read below `folder` when it has ended;
- * of a larger file nothing but its size, or its last size_max bytes.
+ * of a larger file nothing but its size, or its last size_max bytes. A name whose last part has a
+ * `*` is all files that suit it, one behind the other, in the order of the folder.
  * `asked_ms`: when it was asked for first, by the store's steady clock: what another host of the
  * store may have begun is not begun here. Until nothing of it can run any more that is refused
  * (TR_BUSY), and then its end is HOST_LOST.

@@ -462,6 +462,30 @@ pathlib.Path(os.environ["TROUPE_FOLDER"], "tries").open("a").write("x")
         self.assertIn("USER:X", error["code"])
         self.assertEqual((self.folder / "tries").read_text(), "xxx")
 
+    WORKERS = """
+import subprocess
+WORKER = '''
+import pathlib, sys
+from flyteidl.core import errors_pb2
+worker, seconds, out = sys.argv[1], int(sys.argv[2]), pathlib.Path(sys.argv[3])
+error = errors_pb2.ContainerError(code="USER:" + worker, message="wrong", worker=worker)
+error.timestamp.seconds = seconds
+(out / f"error-{worker}.pb").write_bytes(
+    errors_pb2.ErrorDocument(error=error).SerializeToString())
+'''
+workers = [subprocess.Popen([sys.executable, "-c", WORKER, name, seconds, out])
+           for name, seconds in (("w0", "20"), ("w1", "10"), ("w2", "30"))]
+for each in workers:
+    each.wait()
+"""
+
+    def test_of_several_workers_the_earliest_error_counts(self):
+        error = self.run_script(self.WORKERS)["error"]
+        self.assertEqual(error["code"], "USER:w1")
+        self.assertIn("worker w1: wrong", error["message"])
+        error = self.run_script(self.WORKERS + "(out / 'error-w3.pb').write_bytes(b'\\x0a\\x09')")
+        self.assertIn("ErrorDocumentMalformed", error["error"]["code"])
+
     def test_flytes_outputs_win_over_json(self):
         done = self.run_script("""
 pathlib.Path(os.environ["TROUPE_OUTPUTS"]).write_text('{"a": 1}')

@@ -126,7 +126,10 @@ struct tr_flyte_error {
     bool is_systems; /* not the user's fault */
 };
 
-/* TR_MALFORMED: it is no error document; TR_LIMIT, TR_MEMORY. */
+/*
+ * Of several documents one behind the other the earliest error, as Flyte takes it of the workers of
+ * one task. TR_MALFORMED: one is no error document; TR_LIMIT, TR_MEMORY.
+ */
 TR_MUST_USE int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes document,
                                     struct tr_flyte_error *error);
 

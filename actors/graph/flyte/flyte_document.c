@@ -184,22 +184,58 @@ bool tr_flyte_futures_are(struct tr_bytes decision, struct tr_bytes *futures)
 
 /* ------------------------------------------------------------------ errors */
 
+typedef Flyteidl__Core__ContainerError container_error;
+
+/* Flyte's order: one without a time is that of 1970. */
+static bool is_earlier(const container_error *a, const container_error *b)
+{
+    static const Google__Protobuf__Timestamp none = GOOGLE__PROTOBUF__TIMESTAMP__INIT;
+    const Google__Protobuf__Timestamp *x = a->timestamp != NULL ? a->timestamp : &none;
+    const Google__Protobuf__Timestamp *y = b->timestamp != NULL ? b->timestamp : &none;
+    return x->seconds != y->seconds ? x->seconds < y->seconds : x->nanos < y->nanos;
+}
+
+/*
+ * The earliest error of a document, which may be several documents one behind the other: an
+ * ErrorDocument is nothing but the field of its error. NULL: one of them is none, or memory ended.
+ */
+static const container_error *find_earliest(struct tr_arena *arena, struct tr_bytes document)
+{
+    const uint32_t number = flyteidl__core__error_document__descriptor.fields[0].id;
+    struct tri_wire wire = tri_wire_of(document);
+    struct tri_wire_field field;
+    const container_error *earliest = NULL;
+    while (tri_wire_next(&wire, &field)) {
+        const container_error *found = NULL;
+        if (field.number == number && field.has_bytes) {
+            found =
+                tri_wire_unpack(arena, &flyteidl__core__container_error__descriptor, field.bytes);
+            wire.is_malformed = wire.is_malformed || found == NULL;
+        }
+        if (found != NULL && (earliest == NULL || is_earlier(found, earliest))) {
+            earliest = found;
+        }
+    }
+    return wire.is_malformed ? NULL : earliest;
+}
+
 int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes document,
                         struct tr_flyte_error *error)
 {
-    const Flyteidl__Core__ErrorDocument *message =
-        tri_wire_unpack(arena, &flyteidl__core__error_document__descriptor, document);
-    if (message == NULL || message->error == NULL) {
+    const container_error *found = find_earliest(arena, document);
+    if (found == NULL) {
         return arena->error != 0 ? arena->error : TR_MALFORMED;
     }
     /*
      * Kind and origin are enums of proto3: a value that is not known counts as not recoverable, and
      * as the user's error, which are the answers that repeat nothing.
      */
-    const Flyteidl__Core__ContainerError *found = message->error;
     struct tr_text words;
     if (tri_flyte_trace_order(arena, found->message, &words) != 0) {
         return TR_MEMORY;
+    }
+    if (words.size > 0 && found->worker[0] != '\0') {
+        words = tr_arena_print(arena, "worker %s: %.*s", found->worker, TRI_TEXT(words));
     }
     *error = (struct tr_flyte_error){
         .code = tr_text_of(found->code[0] != '\0' ? found->code : "TaskFailed"),
@@ -207,5 +243,5 @@ int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes document,
         .is_recoverable = found->kind == FLYTEIDL__CORE__CONTAINER_ERROR__KIND__RECOVERABLE,
         .is_systems = found->origin == FLYTEIDL__CORE__EXECUTION_ERROR__ERROR_KIND__SYSTEM,
     };
-    return 0;
+    return arena->error;
 }

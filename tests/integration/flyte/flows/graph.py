@@ -57,6 +57,13 @@ def is_large(a: int) -> bool:
     return a > 10
 
 
+@task(environment={"_F_DES": "EARLIEST", "_F_WN": "worker-7"})
+def fails_as_a_worker(a: int) -> int:
+    if a > 2:
+        raise ValueError(f"{a} is too much for a worker")
+    return a
+
+
 @task(environment={"WHO": "me"})
 def who() -> str:
     import os
@@ -260,6 +267,11 @@ def fails_below(a: int) -> int:
 
 
 @workflow
+def one_of_several_workers(a: int) -> int:
+    return fails_as_a_worker(a=a)
+
+
+@workflow
 def environment_of_a_task(a: int) -> typing.Tuple[str, int]:
     return who(), square(a=a)
 
@@ -348,6 +360,9 @@ CASES = [
     (goes_on, {"a": 1}, "a policy of failures"), (goes_on, {"a": 4}, "the same, with a failure",
                                                   "4 is too much"),
     (fails_below, {"a": 9}, "a failure before a sub-workflow", "9 is too much"),
+    (one_of_several_workers, {"a": 1}, "a worker of a distributed task"),
+    (one_of_several_workers, {"a": 3}, "the same, whose error lies in a file of its own",
+     "3 is too much for a worker"),
     (environment_of_a_task, {"a": 2}, "a task's environment"),
     (cache_without_an_input, {"a": 4}, "a cache that leaves out an input"),
     (tried_again, {"a": 3}, "retries, with a checkpoint"), (with_a_deck, {"a": 1}, "a deck"),

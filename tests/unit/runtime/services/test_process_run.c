@@ -182,6 +182,31 @@ static void documents_too_large_have_their_size(void **state)
     assert_int_equal(attempt_seen.documents[3].size, 900000);
 }
 
+/* A name with a star is all files that suit it; links and folders are none of them. */
+static void several_files_may_be_one_document(void **state)
+{
+    struct attempt_world *world = *state;
+    attempt_plan.script = "printf 1 > e-1.pb; printf 2 > e.pb; printf 3 > e-2.txt; "
+                          "ln -s e.pb e-l.pb; mkdir e-d.pb; head -c 3000 /dev/zero > z1; cp z1 z2";
+    attempt_plan.results[0] = result_of("e*.pb", 4000);
+    attempt_plan.results[1] = result_of("f*.pb", 4000);
+    attempt_plan.results[2] = result_of("gone/e*.pb", 4000);
+    attempt_plan.results[3] = result_of("z*", 6000);
+    attempt_plan.results[4] = result_of("z*", 5999);
+    attempt_plan.result_count = 5;
+    attempt_world_open(world);
+    attempt_run(world);
+    expect_exit(0);
+    assert_int_equal(strlen(attempt_seen.contents[0]), 2);
+    assert_non_null(strchr(attempt_seen.contents[0], '1'));
+    assert_non_null(strchr(attempt_seen.contents[0], '2'));
+    assert_true(attempt_seen.documents[1].is_absent);
+    assert_true(attempt_seen.documents[2].is_absent);
+    assert_int_equal(attempt_seen.documents[3].bytes.size, 6000);
+    assert_true(attempt_seen.documents[4].is_too_large);
+    assert_int_equal(attempt_seen.documents[4].size, 6000);
+}
+
 /* ---- Secrets. ------------------------------------------------------------------------------- */
 
 static void write_text(const char *path, const char *text)
@@ -599,6 +624,7 @@ int main(int argc, char **argv)
         TEST(a_program_that_is_not_there_is_an_end),
         TEST(a_bare_name_is_passed_on),
         TEST(documents_too_large_have_their_size),
+        TEST(several_files_may_be_one_document),
         TEST(secrets_are_delivered_and_taken_back),
         TEST(a_secret_that_is_not_there_refuses),
         TEST(names_outside_are_refused),

@@ -453,6 +453,37 @@ static void test_error_documents(void **state)
     assert_int_equal(tr_flyte_error_read(&help.arena, BYTES("\x0a\x05"), &said), TR_MALFORMED);
 }
 
+/* Of several workers the earliest counts, be it the first or the last; one without a time is it. */
+static void test_errors_of_several_workers(void **state)
+{
+#define AT_5_BY_A                               \
+    "\x0a\x0a\x12\x01x\x2a\x02\x08\x05\x32\x01" \
+    "a"
+#define AT_3_BY_B                                       \
+    "\x0a\x0c\x12\x01y\x2a\x04\x08\x03\x10\x07\x32\x01" \
+    "b"
+#define AT_3_BY_C                                       \
+    "\x0a\x0c\x12\x01z\x2a\x04\x08\x03\x10\x06\x32\x01" \
+    "c"
+    static const struct {
+        struct tr_bytes document;
+        const char *message;
+    } cases[] = {
+        {BYTES(AT_5_BY_A AT_3_BY_B), "worker b: y"},
+        {BYTES(AT_3_BY_B AT_5_BY_A), "worker b: y"},
+        {BYTES(AT_5_BY_A AT_3_BY_B AT_3_BY_C), "worker c: z"},
+        {BYTES(AT_5_BY_A "\x0a\x03\x12\x01w"), "w"},
+    };
+    struct tr_flyte_error said;
+    (void)state;
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        assert_int_equal(tr_flyte_error_read(&help.arena, cases[i].document, &said), 0);
+        assert_true(tr_text_equal(said.message, tr_text_of(cases[i].message)));
+    }
+    assert_int_equal(tr_flyte_error_read(&help.arena, BYTES(AT_5_BY_A "\xff"), &said),
+                     TR_MALFORMED);
+}
+
 /* An ErrorDocument with this message. */
 static struct tr_text told_of(const char *message)
 {
@@ -586,6 +617,7 @@ int main(void)
         TEST(test_a_literal_inside_may_lie_elsewhere),
         TEST(test_files_of_literals_that_are_wrong),
         TEST(test_error_documents),
+        TEST(test_errors_of_several_workers),
         TEST(test_tracebacks),
         TEST(test_wherever_memory_ends),
     };
