@@ -13,6 +13,7 @@
 
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/flyteworkflow/flyteworkflow.h"
 #include "actors/graph/import/import.h"
 #include "actors/values/path.h"
 #include "deploy/common/file.h"
@@ -69,6 +70,18 @@ static bool is_gzip(const char *path)
     return count == sizeof begin && begin[0] == 0x1f && begin[1] == 0x8b;
 }
 
+/* A resource of Kubernetes tells itself. */
+static bool is_flyteworkflow(const char *path)
+{
+    char begin[TR_FLYTEWORKFLOW_BEGIN_BYTES];
+    FILE *file = fopen(path, "re");
+    size_t size = file == NULL ? 0 : fread(begin, 1, sizeof begin, file);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return tr_flyteworkflow_is((struct tr_text){.data = begin, .size = size});
+}
+
 bool tr_package_is(const char *path)
 {
     struct stat status;
@@ -77,7 +90,7 @@ bool tr_package_is(const char *path)
         return false;
     }
     return S_ISDIR(status.st_mode) || ends_with(name, ".pb") || ends_with(name, ".tgz") ||
-           ends_with(name, ".tar.gz") || is_gzip(path);
+           ends_with(name, ".tar.gz") || is_gzip(path) || is_flyteworkflow(path);
 }
 
 static struct tr_text last_part(struct tr_text path)
@@ -115,6 +128,19 @@ static int add_file(void *self, struct tr_text name, bool is_program, struct tr_
     return loading->arena->error;
 }
 
+/* A resource becomes the files of a package. */
+static int add_flyteworkflow(struct loading *loading, struct tr_bytes bytes)
+{
+    struct tr_flyte_file files[TR_FLYTEWORKFLOW_FILES];
+    struct tr_text text = {.data = (const char *)bytes.data, .size = bytes.size};
+    int error = tr_flyteworkflow_read(loading->arena, loading->report,
+                                      tr_arena_text(loading->arena, text), files);
+    for (size_t i = 0; error == 0 && i < TR_FLYTEWORKFLOW_FILES; i++) {
+        error = add_file(loading, files[i].name, false, files[i].bytes);
+    }
+    return error;
+}
+
 static int read_one(struct loading *loading, const char *path)
 {
     char *data = NULL;
@@ -124,9 +150,13 @@ static int read_one(struct loading *loading, const char *path)
         return error == TR_MEMORY ? error : refuse_file(loading, path, error);
     }
     struct tr_bytes bytes = {.data = (const uint8_t *)data, .size = size};
-    error = ends_with(tr_text_of(path), ".pb")
-                ? add_file(loading, tr_text_of(path), false, bytes)
-                : tr_archive_walk(bytes, add_file, loading, loading->report);
+    if (ends_with(tr_text_of(path), ".pb")) {
+        error = add_file(loading, tr_text_of(path), false, bytes);
+    } else if (is_flyteworkflow(path)) {
+        error = add_flyteworkflow(loading, bytes);
+    } else {
+        error = tr_archive_walk(bytes, add_file, loading, loading->report);
+    }
     tr_free(data);
     return error;
 }

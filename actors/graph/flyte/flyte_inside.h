@@ -67,6 +67,13 @@ TR_MUST_USE Google__Protobuf__Struct *tri_flyte_struct_new(struct tr_arena *aren
 /* How large an element of a field that is a list is in memory. */
 size_t tri_flyte_item_bytes(const ProtobufCFieldDescriptor *field);
 
+/*
+ * Sets the fields that stand in the tree of a JSON object, as tr_flyte_message_read_json does, but
+ * for those that are not known: they are passed over, as Flyte does it.
+ */
+TR_MUST_USE int tri_flyte_read_tree(struct tr_arena *arena, ProtobufCMessage *message,
+                                    const struct tr_tree *tree, char *problem);
+
 /* What of a message its JSON says. */
 enum tri_flyte_json_form {
     TRI_FLYTE_JSON_WHOLE,

@@ -37,6 +37,7 @@ struct reading {
     char *problem;
     const struct place *place;
     uint32_t depth;
+    bool is_lenient; /* a field that is not known is passed over */
 };
 
 static bool read_message(struct reading *reading, ProtobufCMessage *message,
@@ -493,6 +494,9 @@ static bool read_fields(struct reading *reading, ProtobufCMessage *message,
     for (uint32_t i = 0; i < tree->count; i++) {
         struct tr_text name = tree->pairs[i].key->text;
         const ProtobufCFieldDescriptor *field = find_field(descriptor, name);
+        if (field == NULL && reading->is_lenient) {
+            continue;
+        }
         if (field == NULL) {
             return refuse_unknown(reading, descriptor, name);
         }
@@ -670,6 +674,17 @@ int tr_flyte_message_read_json(struct tr_arena *arena, ProtobufCMessage *message
     tr_report_fini(&report);
     tr_arena_fini(&scratch);
     return error;
+}
+
+int tri_flyte_read_tree(struct tr_arena *arena, ProtobufCMessage *message,
+                        const struct tr_tree *tree, char *problem)
+{
+    struct reading reading = {.arena = arena,
+                              .bytes_max = arena->used_bytes + TR_FLYTE_BYTES_MAX,
+                              .problem = problem,
+                              .is_lenient = true};
+    problem[0] = '\0';
+    return outcome_of(&reading, read_message(&reading, message, tree));
 }
 
 /* A message in another one, made if it is not there. */
