@@ -21,7 +21,8 @@ LONG = os.environ.get("TROUPE_TEST_LONG")
 # A workflow of everything that a resource has no place of its own for in Flyte's messages, whose
 # inputs have no types there: of one only a condition says it, of one the workflow around, of one
 # nothing but the value.
-ALL = WHOLE.replace('''    node("n3", "c.plan", identifier_pb2.LAUNCH_PLAN, after=["n2"]),\n''', "") + """
+ALL = WHOLE.replace(
+    '''    node("n3", "c.plan", identifier_pb2.LAUNCH_PLAN, after=["n2"]),\n''', "") + """
 LIST = types_pb2.LiteralType(collection_type=INTEGER)
 BOOLEAN = types_pb2.LiteralType(simple=types_pb2.BOOLEAN)
 task("r.sum", "sum(i['xs'])", {"xs": LIST})
@@ -44,7 +45,8 @@ chosen.branch_node.if_else.case.condition.comparison.operator = 0
 elements = array("n3", "flows.more.double", a=promise("", "xs"))
 elements.array_node.min_success_ratio = 0.5
 elements.array_node.parallelism = 3
-spec = workflow("r.all", {"a": INTEGER, "b": INTEGER, "xs": LIST, "text": STRING, "left": BOOLEAN}, [
+inputs = {"a": INTEGER, "b": INTEGER, "xs": LIST, "text": STRING, "left": BOOLEAN}
+spec = workflow("r.all", inputs, [
     set, sleep, chosen, elements, node("n4", "flows.more.double", a=promise("n1"), after=["nap"]),
     node("n5", "r.inner", identifier_pb2.WORKFLOW, text=promise("", "text"),
          unused=promise("n1"))],
@@ -222,7 +224,8 @@ class ResourceTest(ClosureTest):
         self.package(ALL)
         self.resource("flows.tgz", "r.all", GIVEN, "flow.yaml")
         text = (self.folder / "flow.yaml").read_text()
-        self.write("flow.yaml", text.replace('executionDeadline: "1m30s"', "executionDeadline: soon"))
+        self.write("flow.yaml",
+                   text.replace('executionDeadline: "1m30s"', "executionDeadline: soon"))
         line = next(i for i, each in enumerate(text.splitlines(), 1) if "executionDeadline" in each)
         self.assertIn(f"flow.yaml:{line}:", self.told(name="flow.yaml"))
         self.write("flow.yaml", text[:200] + "\n\t{")

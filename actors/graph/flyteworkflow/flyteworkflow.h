@@ -19,7 +19,8 @@ bool tr_flyteworkflow_is(struct tr_text begin);
 /*
  * Makes one the files of a package, in an arena: what Flyte's compiler had made of the workflow,
  * and a launch plan of the workflow's name, whose defaults are the inputs of the execution. How far
- * the execution is does not matter. What is wrong is in the report: TR_INVALID. TR_MEMORY, TR_LIMIT.
+ * the execution is does not matter. What is wrong is in the report: TR_INVALID; TR_MEMORY,
+ * TR_LIMIT.
  */
 TR_MUST_USE int tr_flyteworkflow_read(struct tr_arena *arena, struct tr_report *report,
                                       struct tr_text text,

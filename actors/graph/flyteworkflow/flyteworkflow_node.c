@@ -1,6 +1,6 @@
 /*
  * Nodes of a resource. Kubernetes' own types, such as durations and amounts, are taken apart here;
- * whatever Flyte keeps as a message of its own, such as bindings and conditions, is protobuf's JSON.
+ * what Flyte keeps as a message of its own, such as bindings and conditions, is protobuf's JSON.
  */
 #include <string.h>
 

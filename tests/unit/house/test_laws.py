@@ -150,6 +150,7 @@ DIRECTIONS = [
     ("actors/graph/compiled", "actors/graph/value/type.h", "actors/graph/language/keys.h"),
     ("actors/graph/language", "actors/graph/compiled/graph.h", "actors/graph/compiler/compile.h"),
     ("actors/graph/compiler", "actors/graph/language/keys.h", "actors/graph/flyte/flyte.h"),
+    ("actors/graph/flyteworkflow", "actors/graph/flyte/flyte.h", "actors/graph/compiled/graph.h"),
     ("actors/graph/import", "actors/graph/compiler/fill.h", "actors/engine.h"),
     ("actors/metrics", "schemas/engine/phase.h", "actors/engine.h"),
     ("actors/store", "actors/graph/compiled/graph.h", "actors/values/bind.h"),
