@@ -4,7 +4,8 @@
  * the bytes that our library makes of it, or `none` where it takes them for no such message.
  *
  * With `json` as its word it prints their JSON instead; with `read` what stands in the lines is
- * JSON and not bytes, and where that is no such message it prints `none` and why.
+ * JSON and not bytes, and where that is no such message it prints `none` and why. With `hash` each
+ * line is a LiteralMap without a name, and becomes its two hashes (tr_flyte_hash).
  */
 #include <flyteidl/admin_description_entity.pb-c.h>
 #include <flyteidl/admin_event.pb-c.h>
@@ -32,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/graph/flyte/flyte.h"
 #include "actors/graph/flyte/flyte_message.h"
 
 #define MEMORY_MAX (64U << 20)
@@ -202,6 +204,25 @@ static void print_line(const char *mode, const ProtobufCMessageDescriptor *descr
     free(bytes);
 }
 
+/* Of a map of literals propeller's hash and flytekit's. */
+static int print_hashes(const char *text, size_t size)
+{
+    uint8_t *bytes = malloc(size + 1);
+    int error = bytes == NULL ? -1 : 0;
+    for (int form = TR_FLYTE_HASH_OF_PROPELLER; error == 0 && form <= TR_FLYTE_HASH_OF_FLYTEKIT;
+         form++) {
+        uint8_t hash[TR_FLYTE_HASH_BYTES];
+        const struct tr_bytes document = {.data = bytes, .size = read_digits(text, bytes)};
+        error = tr_flyte_hash(document, (enum tr_flyte_hash_form)form, hash);
+        for (size_t i = 0; error == 0 && i < sizeof hash; i++) {
+            printf("%02x", hash[i]);
+        }
+        printf(form == TR_FLYTE_HASH_OF_FLYTEKIT ? "\n" : " ");
+    }
+    free(bytes);
+    return error;
+}
+
 int main(int argc, char **argv)
 {
     char *line = NULL;
@@ -210,6 +231,12 @@ int main(int argc, char **argv)
     while ((length = getline(&line, &room, stdin)) > 0) {
         char name[128];
         int begin = 0;
+        if (argc > 1 && strcmp(argv[1], "hash") == 0) {
+            if (print_hashes(line, (size_t)length) != 0) {
+                return 1;
+            }
+            continue;
+        }
         if (sscanf(line, "%127s %n", name, &begin) != 1 || find(name) == NULL) {
             fprintf(stderr, "there is no message %s\n", name);
             return 1;

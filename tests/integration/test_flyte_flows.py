@@ -23,6 +23,7 @@ from test_flyte import KIT, KIT_PYTHON, have_library
 SUPPORT = ROOT / "tests/support"
 FLOWS = ROOT / "tests/integration/flyte"
 LONG = os.environ.get("TROUPE_TEST_LONG")
+KEYS_LEAST = {"flows": 200, "tables": 10}  # literals that are hashed
 FEW = 6  # cases that fail and are recovered where not all do
 OLD_PYTHON = PROGRAM.parent / "python-flytekit-1.13/bin/python"
 
@@ -109,11 +110,24 @@ class FlowsTest(ProgramTest):
         self.submit(cases, *options)
         self.wait_for_all(cases)
         self.judge(cases)
+        self.compare_keys()
         complaints = self.store / "keeper.err"
         self.assertNotIn("without a warm worker",
                          complaints.read_text() if complaints.exists() else "")
 
         return cases
+
+    def compare_keys(self):
+        """Of every literal that a task was given or gave: its hash in keys of cached results."""
+        if self.python != KIT_PYTHON:
+            return  # an older one makes none
+        done = subprocess.run(
+            [self.python, SUPPORT / "flytekit_hashes.py", self.store / "attempts",
+             PROGRAM.parent / "tests/flyteidl_again"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual(found["differ"], [])
+        self.assertGreater(found["count"], KEYS_LEAST[self.name])
 
     def test_all(self):
         cases = list(enumerate(self.run_all("--fast")))
