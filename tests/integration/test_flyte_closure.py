@@ -57,7 +57,9 @@ print(json.dumps(json_format.MessageToDict(closure)))
 """
 
 
-class ClosureTest(PackageTest):
+class ClosurePackageTest(PackageTest):
+    """Tests that look at closures."""
+
     def closure(self, file, name, *words, noted=False):
         """What stdout is; with `noted` stderr has warnings, with None it may."""
         done = subprocess.run([PROGRAM, "inspect", file, name, "-o", "proto", *words],
@@ -74,6 +76,8 @@ class ClosureTest(PackageTest):
     def edges(self, compiled, direction):
         return {key: value["ids"] for key, value in compiled["connections"][direction].items()}
 
+
+class ClosureTest(ClosurePackageTest):
     def test_what_the_compiler_adds(self):
         self.package(WHOLE)
         closure = self.read(self.closure("flows.tgz", "c.whole", "--version", "v1"))

@@ -147,11 +147,10 @@ class FlowsTest(ProgramTest):
     def test_cold(self):
         self.run_all("--fast", serve=["--no-warm"])
 
-    @unittest.skipUnless(LONG, "takes a minute")
-    def test_an_engine_that_is_killed(self):
-        """Again and again while they run: what was begun goes on, and gives the same."""
+    def kill_again_and_again(self, *serve):
+        """While they run: what was begun goes on, and gives the same."""
         cases = self.begin("--fast")
-        engine = self.start("serve")
+        engine = self.start("serve", *serve)
         engine.wait_for("serves")
         self.submit(cases)
         draw = random.Random(18)
@@ -159,11 +158,18 @@ class FlowsTest(ProgramTest):
             time.sleep(draw.uniform(0.2, 2))
             engine.signal(signal.SIGKILL)
             engine.end()
-            engine = self.start("serve")
+            engine = self.start("serve", *serve)
             engine.wait_for("serves")
         self.wait_for_all(cases)
         self.judge(cases)
 
+    @unittest.skipUnless(LONG, "takes a minute")
+    def test_an_engine_that_is_killed(self):
+        self.kill_again_and_again()
+
+    @unittest.skipUnless(LONG, "takes minutes")
+    def test_a_cold_engine_that_is_killed(self):
+        self.kill_again_and_again("--no-warm")
 
     # ---- A failure, and what goes on behind it.
 
@@ -239,6 +245,7 @@ class OlderFlytekitTest(FlowsTest):
     python = OLD_PYTHON
     packages = ["flytekit==1.13.*"]
     test_an_ordinary_package = test_cold = test_an_engine_that_is_killed = None
+    test_a_cold_engine_that_is_killed = None
 
 
 if __name__ == "__main__":

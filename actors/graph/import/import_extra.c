@@ -108,6 +108,16 @@ static void take_metadata(const Flyteidl__Core__TaskMetadata *metadata, bool is_
     }
 }
 
+/* What a container says that no process here has. */
+static void take_container(const Flyteidl__Core__Container *container,
+                           Flyteidl__Core__Container *extra)
+{
+    flyteidl__core__container__init(extra);
+    extra->n_ports = container->n_ports;
+    extra->ports = container->ports;
+    extra->architecture = container->architecture;
+}
+
 /* A process has its secrets, and a plugin its configuration. */
 struct tr_bytes tri_import_task_extra(struct tri_import *import, const flyte_task *message,
                                       bool is_plugins)
@@ -115,6 +125,7 @@ struct tr_bytes tri_import_task_extra(struct tri_import *import, const flyte_tas
     flyte_task extra;
     Flyteidl__Core__TaskMetadata metadata;
     Flyteidl__Core__SecurityContext context;
+    Flyteidl__Core__Container container;
     flyteidl__core__task_template__init(&extra);
     flyteidl__core__security_context__init(&context);
     if (message->metadata != NULL) {
@@ -132,6 +143,13 @@ struct tr_bytes tri_import_task_extra(struct tri_import *import, const flyte_tas
         message->extended_resources == NULL || is_empty(&message->extended_resources->base)
             ? NULL
             : message->extended_resources;
+    if (message->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER) {
+        take_container(message->container, &container);
+        if (!is_empty(&container.base)) {
+            extra.target_case = message->target_case;
+            extra.container = &container;
+        }
+    }
     if (!is_plugins) {
         bool has_custom = message->custom != NULL && message->custom->n_fields > 0;
         extra.custom = has_custom ? message->custom : NULL;
