@@ -17,6 +17,9 @@
 #include "runtime/memory.h"
 #include "schemas/runtime/request.h"
 
+/* Of a question that takes seconds, how often one's own engine is asked. */
+#define LIFT_TRIES 30
+
 /* What is meant: numbers of executions, none for all. */
 struct resume {
     const struct tr_invocation *invocation;
@@ -164,12 +167,20 @@ static enum tr_exit_status wake_there(const struct resume *resume, struct tri_cl
 
 /* ------------------------------------------------------------------------------ here */
 
+/*
+ * The root of an execution with 100,000 elements does not answer before they are awake, which on a
+ * busy machine takes longer than one question may. To be asked twice changes nothing.
+ */
 static int lift_here(const struct resume *resume, struct tr_live *live, uint64_t execution)
 {
     char cause[TR_PAUSE_CAUSE_BYTES];
     tr_pause_cause(false, NULL, cause);
     struct tr_pause_execution pause = {.execution = execution, .cause = tr_text_of(cause)};
-    return lifted(resume, tr_serve_pause(live, &pause));
+    int error = TR_TIMEOUT;
+    for (uint32_t tries = 0; error == TR_TIMEOUT && tries < LIFT_TRIES; tries++) {
+        error = tr_serve_pause(live, &pause);
+    }
+    return lifted(resume, error);
 }
 
 static enum tr_exit_status wake_here(const struct resume *resume, struct tr_live *live)

@@ -20,6 +20,7 @@ import glob
 import importlib
 import importlib.metadata
 import os
+import pathlib
 import random
 import selectors
 import shutil
@@ -176,6 +177,7 @@ class Worker:
         for file in self.said:
             os.close(file)
         place_folders(os.environ["TROUPE_TMP"])
+        place_provider(os.environ["TROUPE_TMP"])
         renew(self.loops)
         answer.send(b"r")
         if answer.recv(1) != b"g":
@@ -227,6 +229,16 @@ def place_folders(folder):
         return make(suffix, prefix, folder if is_flytekits else dir)
     mkdtemp.wrapped = make
     tempfile.mkdtemp = mkdtemp
+
+
+def place_provider(folder):
+    """flytekit's own access to files was made by an import, in the worker's folder, and makes a
+    folder for each task: of many attempts those would be as many, until the worker ends."""
+    persistence = sys.modules.get("flytekit.core.data_persistence")
+    provider = getattr(persistence, "default_local_file_access_provider", None)
+    if hasattr(provider, "_local_sandbox_dir"):
+        provider._local_sandbox_dir = pathlib.Path(folder, "local_flytekit")
+        provider._local_sandbox_dir.mkdir(parents=True, exist_ok=True)
 
 
 def modules_of(words):

@@ -270,6 +270,30 @@ BEFORE = temporary()
             wait_until(lambda: not self.marked(), "the worker has ended with the engine")
         self.assertEqual([os.path.exists(worker) for worker in workers], [False, True])
 
+    def test_flytekits_own_access_to_files_is_an_attempts(self):
+        """It is made by an import, and makes a folder for each task."""
+        core = self.folder / "site/flytekit/core"
+        core.mkdir()
+        (core / "__init__.py").touch()
+        (core / "data_persistence.py").write_text("""
+import pathlib, tempfile
+class Provider:
+    def __init__(self, folder):
+        self._local_sandbox_dir = pathlib.Path(folder, "local_flytekit")
+default_local_file_access_provider = Provider(tempfile.mkdtemp())
+""")
+        self.module("""
+place = PROVIDER._local_sandbox_dir
+give([is_warm(), BEFORE, str(place), place.is_dir(), os.environ["TROUPE_TMP"]])
+""", before="""
+from flytekit.core.data_persistence import default_local_file_access_provider as PROVIDER
+BEFORE = str(PROVIDER._local_sandbox_dir)
+""")
+        self.flow()
+        warm, before, place, is_there, tmp = self.output()
+        self.assertEqual([warm, is_there, place], [True, True, f"{tmp}/local_flytekit"])
+        self.assertNotEqual(before, place)
+
     def test_loops_of_asyncio_are_their_own(self):
         """One that an import has made is woken in each attempt by that attempt alone."""
         self.module("""
