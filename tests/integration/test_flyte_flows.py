@@ -102,7 +102,7 @@ class FlowsTest(ProgramTest):
             rows = self.document("list", "--limit", "0")
             return sum(row["phase"] in ended for row in rows) >= len(cases)
 
-        wait_until(have_ended, "all have ended", 900)
+        wait_until(have_ended, "all have ended", 3600 if LONG else 900)
 
     def run_all(self, *words, serve=(), options=()):
         cases = self.begin(*words)
