@@ -19,6 +19,7 @@ struct tri_registry_ops {
     int (*leave)(struct tri_registry *registry);
     int (*forget)(struct tri_registry *registry, uint64_t number);
     int (*keep)(struct tri_registry *registry, enum tri_member_processes processes);
+    int (*listen)(struct tri_registry *registry, const char *address, const uint8_t *key);
     const char *(*explain)(struct tri_registry *registry);
     void (*close)(struct tri_registry *registry);
 };
@@ -87,6 +88,17 @@ TR_MUST_USE static inline int tri_registry_keep(struct tri_registry *registry,
                                                 enum tri_member_processes processes)
 {
     return registry->ops->keep(registry, processes);
+}
+
+/*
+ * The others reach the host that it speaks for at this address, and know it by this public key
+ * (TR_WIRE_KEY_BYTES; NULL: by none). It counts until the host joins or is opened anew. Nothing if
+ * it was fenced meanwhile, or if the store's tables are those of an earlier program.
+ */
+TR_MUST_USE static inline int tri_registry_listen(struct tri_registry *registry,
+                                                  const char *address, const uint8_t *key)
+{
+    return registry->ops->listen(registry, address, key);
 }
 
 /* The last error in words. */

@@ -49,12 +49,24 @@ static const char add_host[] =
     " c AS (INSERT INTO fences VALUES($1::bigint, 0, 0, 0, $3::bigint))"
     " INSERT INTO hosts SELECT $1::bigint, '', sha256(decode($2, 'hex')), 0, view, " NOW_MS
     ", '', '', '', '', 0, 0, $4::bigint FROM cluster";
+/* Where it listens it says when it does (tri_postgres_listen). */
+#define BRING_UP                                                                            \
+    "UPDATE hosts SET since_ms = CASE WHEN state = $2::bigint THEN since_ms ELSE " NOW_MS   \
+    " END, why = '', state = $2::bigint, name = $3, machine = $4, folder = $5, blobs = $6," \
+    " lease_ms = CASE $7::bigint WHEN 0 THEN lease_ms ELSE $7::bigint END,"                 \
+    " process_lease_ms = CASE $8::bigint WHEN 0 THEN process_lease_ms ELSE $8::bigint END," \
+    " view = (SELECT view FROM cluster)"
+#define OF_HOST " WHERE number = $1::bigint"
+static const char bring_up_without_links[] = BRING_UP OF_HOST;
 static const char bring_up[] =
-    "UPDATE hosts SET since_ms = CASE WHEN state = $2::bigint THEN since_ms ELSE " NOW_MS " END,"
-    " why = '', state = $2::bigint, name = $3, machine = $4, folder = $5, blobs = $6,"
-    " lease_ms = CASE $7::bigint WHEN 0 THEN lease_ms ELSE $7::bigint END,"
-    " process_lease_ms = CASE $8::bigint WHEN 0 THEN process_lease_ms ELSE $8::bigint END,"
-    " view = (SELECT view FROM cluster) WHERE number = $1::bigint";
+    BRING_UP ", address = '', key = '', slot = coalesce(slot, (SELECT min(s)"
+             "  FROM generate_series(0, $9::bigint - 1) AS s WHERE s NOT IN"
+             "   (SELECT h.slot FROM hosts h WHERE h.slot IS NOT NULL)))" OF_HOST;
+static const char listen_at[] =
+    "WITH v AS (UPDATE cluster SET view = view + 1 WHERE id = 1 RETURNING view)"
+    " UPDATE hosts h SET address = $4, key = decode($5, 'hex'), view = v.view"
+    " FROM v, fences f WHERE h.number = $1::bigint AND f.number = h.number"
+    " AND f.incarnation = $2::bigint AND h.state = $3::bigint";
 
 /*
  * The last numbers go on behind those of whoever had the work before. A partition that is meant for
@@ -338,7 +350,7 @@ int tri_postgres_enrol(struct tri_postgres *self, const struct tri_store_member 
 {
     struct tri_postgres_host known = {.number = 0};
     char name[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1];
-    char texts[4][NUMBER_BYTES];
+    char texts[5][NUMBER_BYTES];
     int error = tri_postgres_find_member(self, member, &known);
     if (error == 0 && known.number == 0) {
         error = add(self, member, &known.number);
@@ -349,6 +361,7 @@ int tri_postgres_enrol(struct tri_postgres *self, const struct tri_store_member 
     if (error != 0) {
         return error;
     }
+    bool has_links = self->format >= TRI_POSTGRES_FORMAT_LINKS;
     const char *parameters[] = {print(known.number, texts[0]),
                                 print(TRI_MEMBER_UP, texts[1]),
                                 name,
@@ -356,12 +369,32 @@ int tri_postgres_enrol(struct tri_postgres *self, const struct tri_store_member 
                                 member->folder,
                                 member->blobs,
                                 print(member->lease_ms, texts[2]),
-                                print(member->process_lease_ms, texts[3])};
-    error = run(self, bring_up, TR_COUNT_OF(parameters), parameters, "enrolling the host");
+                                print(member->process_lease_ms, texts[3]),
+                                print(TRI_MEMBERS_MAX, texts[4])};
+    error = run(self, has_links ? bring_up : bring_up_without_links,
+                TR_COUNT_OF(parameters) - !has_links, parameters, "enrolling the host");
     if (error == 0) {
         *number = known.number;
     }
     return error;
+}
+
+/* ---- Links. ---------------------------------------------------------------------------------- */
+
+int tri_postgres_listen(struct tri_postgres *self, const char *address, const uint8_t *key)
+{
+    char texts[3][NUMBER_BYTES];
+    char digits[2 * TR_WIRE_KEY_BYTES + 1] = "";
+    for (size_t i = 0; key != NULL && i < TR_WIRE_KEY_BYTES; i++) {
+        (void)snprintf(digits + 2 * i, 3, "%02x", key[i]);
+    }
+    const char *parameters[] = {print(self->host, texts[0]),
+                                print(self->store.incarnation, texts[1]),
+                                print(TRI_MEMBER_UP, texts[2]), address, digits};
+    return self->format < TRI_POSTGRES_FORMAT_LINKS
+               ? 0
+               : run(self, listen_at, TR_COUNT_OF(parameters), parameters,
+                     "saying where the host listens");
 }
 
 /* ---- Fences. --------------------------------------------------------------------------------- */

@@ -26,12 +26,13 @@
 
 /*
  * The version of the tables; a program reads this and all earlier versions, and brings them to this
- * one where it writes. The first with a commit log and the first with several hosts are named; in
- * that of today entries of the log are compressed.
+ * one where it writes. Named are the first with a commit log, with several hosts, and with what
+ * they need to reach each other; from 4 on entries of the log are compressed.
  */
-#define TRI_POSTGRES_FORMAT 4
+#define TRI_POSTGRES_FORMAT 5
 #define TRI_POSTGRES_FORMAT_LOG 2
 #define TRI_POSTGRES_FORMAT_HOSTS 3
+#define TRI_POSTGRES_FORMAT_LINKS 5
 
 /* PostgreSQL's own limit of a name, with its closing zero. */
 #define TRI_POSTGRES_NAME_BYTES 64
@@ -387,6 +388,13 @@ TR_MUST_USE int tri_postgres_enrol(struct tri_postgres *self, const struct tri_s
 TR_MUST_USE int tri_postgres_hand_on(struct tri_postgres *self, uint64_t from, uint64_t to,
                                      uint64_t incarnation, uint64_t state,
                                      const struct tri_member_shares *shares, const char *why);
+
+/*
+ * Says where this incarnation of the host listens, and its public key (NULL: none); nothing if it
+ * is not up any more, or the store's tables are those of an earlier program.
+ */
+TR_MUST_USE int tri_postgres_listen(struct tri_postgres *self, const char *address,
+                                    const uint8_t *key);
 
 /* Within a transaction: what of a host's processes may run (enum tri_member_processes). */
 TR_MUST_USE int tri_postgres_keep(struct tri_postgres *self, uint64_t number, uint64_t processes);

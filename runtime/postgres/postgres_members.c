@@ -32,20 +32,24 @@
     "WITH own AS (UPDATE beats SET beat = beat + 1, at_ms = " NOW_MS " WHERE number = $1::bigint" \
     "  AND EXISTS (SELECT FROM fences f JOIN hosts h USING (number) WHERE f.number = $1::bigint"  \
     "   AND f.incarnation = $2::bigint AND h.state = $3::bigint))"
-#define LOOK                                                                                      \
+#define LINKS ", coalesce(h.slot, 0), h.address, h.key"
+#define NO_LINKS ", 0::bigint, '', ''::bytea"
+#define LOOK(links)                                                                               \
     "SELECT h.number, h.state, f.incarnation, f.commits, f.last_number, l.last_sequence, b.beat," \
     " coalesce(p.owned, 0), h.lease_ms,"                                                          \
     " h.process_lease_ms, h.processes, h.since_ms, greatest(" NOW_MS " - b.at_ms, 0),"            \
     " (SELECT view FROM cluster WHERE id = 1), " NOW_MS ","                                       \
     " h.name, h.why, h.machine, h.folder, h.blobs, h.place,"                                      \
     " CASE WHEN h.number = (SELECT min(number) FROM hosts) THEN"                                  \
-    "  (SELECT string_agg(host::text, ' ' ORDER BY number) FROM partitions) ELSE '' END"          \
+    "  (SELECT string_agg(host::text, ' ' ORDER BY number) FROM partitions) ELSE '' END" links    \
     " FROM hosts h LEFT JOIN (SELECT host, count(*) AS owned FROM partitions GROUP BY host) p"    \
     " ON p.host = h.number"                                                                       \
     " JOIN fences f ON f.number = h.number JOIN beats b ON b.number = h.number"                   \
     " JOIN commit_log l ON l.host = h.number ORDER BY h.number LIMIT 64"
-static const char look_at_all[] = LOOK;
-static const char beat_and_look[] = BEAT LOOK;
+
+/* By whether the store's tables have links, and by whether the look is a beat. */
+static const char *const looks[2][2] = {{LOOK(NO_LINKS), BEAT LOOK(NO_LINKS)},
+                                        {LOOK(LINKS), BEAT LOOK(LINKS)}};
 static const char is_up[] =
     "SELECT FROM hosts h JOIN fences f USING (number) WHERE h.number = $1::bigint"
     " AND f.incarnation = $2::bigint AND h.state = $3::bigint FOR UPDATE OF h";
@@ -157,6 +161,12 @@ static void read_member(const struct tri_postgres *session, const PGresult *rows
     if (session->library->getlength(rows, row, 20) == (int)sizeof member->place) {
         memcpy(member->place, session->library->getvalue(rows, row, 20), sizeof member->place);
     }
+    member->slot = tri_postgres_number(session, rows, row, 22);
+    copy_text(session, rows, row, 23, member->address, sizeof member->address);
+    member->has_key = session->library->getlength(rows, row, 24) == (int)sizeof member->key;
+    if (member->has_key) {
+        memcpy(member->key, session->library->getvalue(rows, row, 24), sizeof member->key);
+    }
 }
 
 /* The hosts of all partitions, which only one row says. */
@@ -190,8 +200,9 @@ static int look(struct tri_registry *registry, struct tri_member_view *view)
         return error;
     }
     bool beats = registry->self != 0;
-    error = tri_postgres_query(session, beats ? beat_and_look : look_at_all, beats ? 3 : 0,
-                               parameters, 1, "looking at the hosts", &rows);
+    bool has_links = session->format >= TRI_POSTGRES_FORMAT_LINKS;
+    error = tri_postgres_query(session, looks[has_links][beats], beats ? 3 : 0, parameters, 1,
+                               "looking at the hosts", &rows);
     if (error != 0) {
         return error;
     }
@@ -383,6 +394,12 @@ static int keep(struct tri_registry *registry, enum tri_member_processes process
     return error != 0 ? error : tri_postgres_keep(of(registry)->session, registry->self, processes);
 }
 
+static int listen_at(struct tri_registry *registry, const char *address, const uint8_t *key)
+{
+    int error = resume(of(registry));
+    return error != 0 ? error : tri_postgres_listen(of(registry)->session, address, key);
+}
+
 static const char *explain_registry(struct tri_registry *registry)
 {
     return of(registry)->session->words;
@@ -401,6 +418,7 @@ static const struct tri_registry_ops registry_ops = {
     .leave = leave,
     .forget = forget,
     .keep = keep,
+    .listen = listen_at,
     .explain = explain_registry,
     .close = close_registry,
 };

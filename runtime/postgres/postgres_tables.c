@@ -56,6 +56,18 @@ static const struct {
     "INSERT INTO commit_log VALUES(0, 0, 0);"
 
 /*
+ * How hosts reach each other. A slot is below TRI_MEMBERS_MAX, of one host, and stays its own;
+ * `address` is empty where nobody listens, and `key` is the public one of a host in this life.
+ */
+#define LINK_COLUMNS                                           \
+    "ALTER TABLE hosts ADD COLUMN slot bigint,"                \
+    " ADD COLUMN address text NOT NULL DEFAULT '',"            \
+    " ADD COLUMN key bytea NOT NULL DEFAULT '';"               \
+    "CREATE UNIQUE INDEX hosts_slot ON hosts(slot);"           \
+    "UPDATE hosts SET slot = n - 1 FROM (SELECT number AS of," \
+    "  row_number() OVER (ORDER BY number) AS n FROM hosts) AS s WHERE number = s.of;"
+
+/*
  * Who there is. A host is known by the bytes in its folder's file (`place`), and as 0 where nobody
  * with a folder has opened the store yet. `cluster` is what all change in turn: the number of the
  * last change of owners or members, and the last incarnation that was given. Rows of `fences` and
@@ -132,7 +144,8 @@ static const char create_tables[] =
     "CREATE TABLE crashes(kind bigint NOT NULL, key_group bigint NOT NULL,"
     " key_serial bigint NOT NULL, number bigint NOT NULL, incarnation bigint NOT NULL,"
     " data bytea NOT NULL, checksum bigint NOT NULL,"
-    " PRIMARY KEY(kind, key_group, key_serial, number));" LOG_TABLES HOST_TABLES FENCE_FUNCTION
+    " PRIMARY KEY(kind, key_group, key_serial, number));" LOG_TABLES HOST_TABLES LINK_COLUMNS
+        FENCE_FUNCTION
     "CREATE FUNCTION text_digest(long text) RETURNS bytea LANGUAGE plpgsql IMMUTABLE STRICT"
     " PARALLEL SAFE AS $$ BEGIN RETURN sha256(convert_to(long, 'UTF8')); END $$;";
 
@@ -589,6 +602,9 @@ int tri_postgres_tables_upgrade(struct tri_postgres *self)
     if (error == 0 && self->format < TRI_POSTGRES_FORMAT_HOSTS) {
         error = tri_postgres_alter(self, bring_in_hosts, "adding the tables of hosts");
         error = error != 0 ? error : tri_postgres_functions_upgrade(self);
+    }
+    if (error == 0 && self->format < TRI_POSTGRES_FORMAT_LINKS) {
+        error = tri_postgres_alter(self, LINK_COLUMNS, "adding the columns of links");
     }
     if (error == 0 && self->format < TRI_POSTGRES_FORMAT) {
         (void)snprintf(sql, sizeof sql, "UPDATE troupe SET format = %d", TRI_POSTGRES_FORMAT);

@@ -104,6 +104,19 @@ static bool is_taken(const struct tri_hosts_model *model, const char *name, uint
     return false;
 }
 
+/* The lowest slot that no host has. */
+static uint64_t find_slot(const struct tri_hosts_model *model)
+{
+    uint64_t slot = 0;
+    for (size_t i = 0; i < model->view.count; i++) {
+        if (model->view.members[i].slot == slot) {
+            slot++;
+            i = (size_t)-1; /* from the beginning */
+        }
+    }
+    return slot;
+}
+
 static int enrol(struct model_registry *self, const struct tri_store_member *given,
                  struct tri_member **enrolled)
 {
@@ -118,9 +131,10 @@ static int enrol(struct model_registry *self, const struct tri_store_member *giv
         return report(self, TR_LIMIT, "there are too many hosts");
     }
     if (member == NULL) {
+        uint64_t slot = find_slot(model);
         member = &model->view.members[model->view.count++];
-        *member = (struct tri_member){.number = ++model->numbers,
-                                      .processes = TRI_MEMBER_PROCESSES_UNBOUND};
+        *member = (struct tri_member){
+            .number = ++model->numbers, .slot = slot, .processes = TRI_MEMBER_PROCESSES_UNBOUND};
         memcpy(member->place, place, sizeof place);
         model->beat_ms[model->view.count - 1] = model->now_ms;
     }
@@ -129,6 +143,8 @@ static int enrol(struct model_registry *self, const struct tri_store_member *giv
     member->lease_ms = given->lease_ms;
     member->process_lease_ms = given->process_lease_ms;
     set_state(model, member, TRI_MEMBER_UP, "");
+    member->address[0] = '\0';
+    member->has_key = false;
     *enrolled = member;
     return 0;
 }
@@ -264,6 +280,23 @@ static int keep(struct tri_registry *registry, enum tri_member_processes process
     return error;
 }
 
+static int listen_at(struct tri_registry *registry, const char *address, const uint8_t *key)
+{
+    struct model_registry *self = of(registry);
+    struct tri_member *member = own(self);
+    int error = ask(self);
+    if (error != 0 || member == NULL) {
+        return error;
+    }
+    (void)snprintf(member->address, sizeof member->address, "%s", address);
+    member->has_key = key != NULL;
+    if (key != NULL) {
+        memcpy(member->key, key, sizeof member->key);
+    }
+    self->model->view.view++;
+    return 0;
+}
+
 static const char *explain_registry(struct tri_registry *registry)
 {
     return of(registry)->words;
@@ -282,6 +315,7 @@ struct tri_registry *tri_model_registry_open(struct tri_hosts_model *model)
                                                 .leave = leave,
                                                 .forget = forget,
                                                 .keep = keep,
+                                                .listen = listen_at,
                                                 .explain = explain_registry,
                                                 .close = close_registry};
     struct model_registry *self = tr_alloc_zero(1, sizeof *self);

@@ -86,7 +86,7 @@ INCLUDES = {
     "runtime/sqlite": [*FOR_RUNTIME, "runtime/sqlite/", "runtime/commits/", "runtime/journal/",
                        "runtime/env/", "runtime/trace/"],
     "runtime/members": [*FOR_RUNTIME, "runtime/members/", "runtime/journal/store.h",
-                        "runtime/env/"],
+                        "runtime/link/wire_keys.h", "runtime/env/"],
     "runtime/postgres": [*FOR_RUNTIME, "runtime/postgres/", "runtime/commits/", "runtime/journal/",
                          "runtime/members/", "runtime/env/library.h"],
     "runtime/actor": [*FOR_RUNTIME, "runtime/actor/", "runtime/env/", "runtime/journal/",

@@ -318,6 +318,67 @@ static void test_partitions_are_divided(void **state)
     world_end(&world);
 }
 
+/* Each host has a slot of its own, which is free again when the host is forgotten. */
+static void test_slots_are_given(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    struct tri_registry *third = join(&world, "c");
+    assert_int_equal(see(first, first->self).slot, 0);
+    assert_int_equal(see(first, second->self).slot, 1);
+    assert_int_equal(see(first, third->self).slot, 2);
+    assert_int_equal(tri_registry_leave(second), 0);
+    assert_int_equal(tri_registry_forget(first, second->self), 0);
+    struct tri_registry *fourth = join(&world, "d");
+    struct tri_registry *again = join(&world, "c");
+    assert_int_equal(see(first, fourth->self).slot, 1);
+    assert_int_equal(see(first, again->self).slot, 2);
+    tri_registry_close(first);
+    tri_registry_close(second);
+    tri_registry_close(third);
+    tri_registry_close(fourth);
+    tri_registry_close(again);
+    world_end(&world);
+}
+
+static void expect_listens(struct tri_registry *looking, uint64_t number, const char *address,
+                           const uint8_t *key)
+{
+    const struct tri_member member = see(looking, number);
+    assert_string_equal(member.address, address);
+    assert_int_equal(member.has_key, key != NULL);
+    if (key != NULL) {
+        assert_memory_equal(member.key, key, TR_WIRE_KEY_BYTES);
+    }
+}
+
+/* Where a host listens is said by its present life alone, and is seen as a change. */
+static void test_where_hosts_listen(void **state)
+{
+    static const uint8_t keys[2][TR_WIRE_KEY_BYTES] = {{0, 1, 255}, {9}};
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    expect_listens(second, first->self, "", NULL);
+    uint64_t view = look(second).view;
+    assert_int_equal(tri_registry_listen(first, "tcp://10.0.0.1:7", keys[0]), 0);
+    expect_listens(second, first->self, "tcp://10.0.0.1:7", keys[0]);
+    assert_true(look(second).view > view);
+    expect_listens(second, second->self, "", NULL);
+    struct tri_registry *again = join(&world, "a");
+    expect_listens(second, first->self, "", NULL);
+    assert_int_equal(tri_registry_listen(again, "tcp://10.0.0.1:8", keys[1]), 0);
+    int error = tri_registry_listen(first, "tcp://10.0.0.1:7", keys[0]); /* too late */
+    error = error == TR_BUSY ? tri_registry_listen(first, "tcp://10.0.0.1:7", keys[0]) : error;
+    assert_int_equal(error, 0);
+    expect_listens(second, first->self, "tcp://10.0.0.1:8", keys[1]);
+    tri_registry_close(first);
+    tri_registry_close(second);
+    tri_registry_close(again);
+    world_end(&world);
+}
+
 static void test_who_leaves_is_taken_at_once(void **state)
 {
     struct world world = world_of(state);
@@ -394,6 +455,41 @@ static struct tri_registry *take_work(struct world *world)
     assert_non_null(owner);
     assert_int_equal(tri_registry_take(registry, owner, NULL, "host a was fenced by host b"), 0);
     return registry;
+}
+
+#define TO_FORMAT_4                                                                     \
+    "ALTER TABLE hosts DROP COLUMN slot, DROP COLUMN address, DROP COLUMN key; UPDATE " \
+    "troupe SET format = 4"
+
+/* Beside an engine of the program before hosts may join; the next one gives all of them slots. */
+static void test_an_earlier_format_gets_links(void **state)
+{
+    static const uint8_t key[TR_WIRE_KEY_BYTES] = {7};
+    char folder[SCRIPTED_PATH_BYTES];
+    (void)state;
+    struct world world = world_with_store(STAND_POSTGRES, folder);
+    struct tri_registry *gone = join(&world, "gone");
+    stand_spoil(world.stand, TO_FORMAT_4);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    assert_int_equal(tri_registry_listen(first, "tcp://10.0.0.1:7", key), 0);
+    expect_listens(second, first->self, "", NULL);
+    assert_int_equal(see(second, second->self).slot, 0);
+    tri_store_close(open_in(world.stand, folder));
+    struct tri_registry *looking = open_registry(&world);
+    assert_int_equal(see(looking, gone->self).slot, 0);
+    assert_int_equal(see(looking, first->self).slot, 1);
+    assert_int_equal(see(looking, second->self).slot, 2);
+    struct tri_registry *again = join(&world, "a");
+    assert_int_equal(tri_registry_listen(again, "tcp://10.0.0.1:7", key), 0);
+    expect_listens(looking, again->self, "tcp://10.0.0.1:7", key);
+    tri_registry_close(gone);
+    tri_registry_close(first);
+    tri_registry_close(second);
+    tri_registry_close(looking);
+    tri_registry_close(again);
+    scripted_folder_remove(folder);
+    stand_free(world.stand);
 }
 
 static void test_a_fenced_store_writes_nothing(void **state)
@@ -573,8 +669,11 @@ int main(void)
         BOTH(test_who_lives_is_not_fenced),
         BOTH(test_one_of_two_takes_it),
         BOTH(test_partitions_are_divided),
+        BOTH(test_slots_are_given),
+        BOTH(test_where_hosts_listen),
         BOTH(test_who_leaves_is_taken_at_once),
         BOTH(test_forgetting),
+        cmocka_unit_test(test_an_earlier_format_gets_links),
         cmocka_unit_test(test_a_fenced_store_writes_nothing),
         cmocka_unit_test(test_the_log_of_a_lost_host_is_brought_in),
         cmocka_unit_test(test_a_host_that_works_inherits_from_another),
