@@ -196,8 +196,11 @@
 /* Partitions of all groups, each of which has one host. */
 #define TR_PARTITIONS_MAX 1024
 
-/* Other hosts of one host, and groups that are not with their partition. */
+/* Other hosts of one host, and bytes of where one listens, such as "tcp://HOST:PORT". */
 #define TR_HOSTS_MAX 64
+#define TR_HOST_ADDRESS_BYTES 280
+
+/* Groups that are not with their partition. */
 #define TR_ROUTES_MAX 65536
 
 /* Groups that one interhost actor exchanges messages with. */

@@ -332,7 +332,7 @@ void tri_remote_note_moved(struct tri_worker *worker, struct tri_actor *actor)
 {
     const struct tri_directory *directory = &worker->shared->directory;
     note_waits(worker, actor);
-    for (uint32_t i = 0; i < directory->peer_count; i++) {
+    for (uint32_t i = 0; i < tri_directory_count(directory); i++) {
         if (is_recent(worker, worker->link_down_ms[i])) {
             fail_edges(worker, actor, (struct failing){.host = directory->peers[i].number});
         }

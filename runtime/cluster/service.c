@@ -16,33 +16,40 @@
 #define SLICE_FRAMES 256
 #define LINE_FIRST_BYTES 4096
 
+/* Begins a session with each host that is new in the directory. */
+static void meet_peers(struct tri_interhost_service *service)
+{
+    while (service->peer_count < tri_directory_count(service->directory)) {
+        struct tri_interhost_peer *peer = &service->peers[service->peer_count];
+        peer->number = service->directory->peers[service->peer_count].number;
+        tri_session_init(&peer->session, service->first_session, tri_monotonic_ns(service->env));
+        service->peer_count++;
+    }
+}
+
 int tri_interhost_service_init(struct tri_interhost_service *service, struct tr_env *env,
-                               const struct tri_directory *directory,
-                               const struct tri_owners *owners, uint32_t worker_count,
-                               struct tr_ref host)
+                               struct tri_directory *directory, const struct tri_owners *owners,
+                               uint32_t worker_count, struct tr_ref host)
 {
     *service = (struct tri_interhost_service){
         .env = env, .directory = directory, .worker_count = worker_count};
+    /*
+     * The host's incarnation in the upper half makes every session of this start higher than all
+     * earlier ones.
+     */
+    service->first_session = (uint64_t)host.incarnation << 32;
     tri_sender_init(&service->sender, TR_SERVICE_INTERHOST, host);
-    service->peers = tr_alloc_zero(directory->peer_count + 1, sizeof *service->peers);
+    service->peers = tr_alloc_zero(TR_HOSTS_MAX, sizeof *service->peers);
     if (service->peers == NULL || tri_owners_copy(&service->owners, owners) != 0) {
         return TR_MEMORY;
     }
-    for (uint32_t i = 0; i < directory->peer_count; i++) {
-        service->peers[i].number = directory->peers[i].number;
-        /*
-         * The host's incarnation in the upper half makes every session of this start higher than
-         * all earlier ones.
-         */
-        tri_session_init(&service->peers[i].session, (uint64_t)host.incarnation << 32,
-                         tri_monotonic_ns(env));
-    }
+    meet_peers(service);
     return 0;
 }
 
 void tri_interhost_service_fini(struct tri_interhost_service *service)
 {
-    for (uint32_t i = 0; service->peers != NULL && i < service->directory->peer_count; i++) {
+    for (uint32_t i = 0; i < service->peer_count; i++) {
         tr_free(service->peers[i].messages);
     }
     tr_free(service->peers);
@@ -54,7 +61,7 @@ void tri_interhost_service_fini(struct tri_interhost_service *service)
 static struct tri_interhost_peer *peer_to(struct tri_interhost_service *service, uint16_t host)
 {
     int place = tri_directory_place(service->directory, host);
-    return place < 0 ? NULL : &service->peers[place];
+    return place < 0 || (uint32_t)place >= service->peer_count ? NULL : &service->peers[place];
 }
 
 /* ---------------------------------------------------------- to the workers */
@@ -185,6 +192,27 @@ static void take_owners(struct tri_interhost_service *service, struct tr_bytes b
     }
 }
 
+/* A host is to be reached elsewhere from now on. What is lost by that its session finds out. */
+static void take_peer(struct tri_interhost_service *service, struct tr_bytes bytes)
+{
+    struct tri_directory *directory = service->directory;
+    struct tr_interhost_peer told;
+    meet_peers(service);
+    int error = tr_interhost_peer_unpack(tr_envelope_body(bytes.data),
+                                         tr_envelope_get(bytes.data, 8, version), &told);
+    if (error == 0) {
+        bool has_key = told.key.size == TR_WIRE_KEY_BYTES;
+        error = tri_directory_set_key(directory, told.host, has_key ? told.key.data : NULL);
+    }
+    if (error == 0) {
+        error = tri_directory_set_address(directory, told.host, told.address);
+    }
+    if (error == 0) {
+        error = tri_wire_connect(service->wire, told.host);
+    }
+    service->counts.peers_refused += error != 0;
+}
+
 /* To an interhost actor of this host, whose worker of origin has it. */
 static void pass_in(struct tri_interhost_service *service, struct tr_bytes message)
 {
@@ -210,6 +238,10 @@ static void take_message(struct tri_interhost_service *service, struct tr_bytes 
     }
     if (tr_envelope_get(bytes.data, 16, type) == tr_interhost_owners_schema.id) {
         take_owners(service, bytes);
+        return;
+    }
+    if (tr_envelope_get(bytes.data, 16, type) == tr_interhost_peer_schema.id) {
+        take_peer(service, bytes);
         return;
     }
     uint64_t group = tr_envelope_get(bytes.data, 64, to_group);
@@ -345,7 +377,7 @@ bool tri_interhost_service_step(struct tri_interhost_service *service)
     uint64_t now_ns = tri_monotonic_ns(service->env);
     bool did_hear = take_frames(service, now_ns);
     bool did_take = take_messages(service, now_ns);
-    for (uint32_t i = 0; i < service->directory->peer_count; i++) {
+    for (uint32_t i = 0; i < service->peer_count; i++) {
         struct tri_interhost_peer *peer = &service->peers[i];
         tell_news(service, peer, tri_session_tick(&peer->session, now_ns));
         if (peer->size > 0 || tri_session_must_send(&peer->session, now_ns)) {
@@ -360,7 +392,7 @@ uint64_t tri_interhost_service_idle_ns(struct tri_interhost_service *service)
 {
     uint64_t now_ns = tri_monotonic_ns(service->env);
     uint64_t idle_ns = TR_INTERHOST_PING_MS * 1000000ULL;
-    for (uint32_t i = 0; i < service->directory->peer_count; i++) {
+    for (uint32_t i = 0; i < service->peer_count; i++) {
         uint64_t due_ns = tri_session_idle_ns(&service->peers[i].session, now_ns);
         idle_ns = due_ns < idle_ns ? due_ns : idle_ns;
     }

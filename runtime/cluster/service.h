@@ -6,6 +6,8 @@
  * actor. The service keeps nothing: while a link is down its messages are dropped, and interhost
  * actors send them again when they are told that it is up.
  *
+ * Where hosts are it hears from the program, also of those that come while it runs.
+ *
  * Who has which partition it hears first, and tells the workers behind all that it has passed on
  * from the hosts before. From then on only what comes from a group's own host is taken.
  *
@@ -36,16 +38,19 @@ struct tri_interhost_counts {
     uint64_t frames_taken;
     uint64_t frames_refused;   /* lost, duplicated, out of order, or malformed; or of no owner */
     uint64_t messages_dropped; /* while a link was down */
+    uint64_t peers_refused;    /* that cannot be reached where they are said to be */
 };
 
 struct tri_interhost_service {
     struct tr_env *env;
-    const struct tri_directory *directory;
+    struct tri_directory *directory;
+    uint64_t first_session;   /* above all of earlier starts */
     struct tri_owners owners; /* which host has which group, as the service knows it */
     uint32_t worker_count;
     struct tri_sender sender;
-    struct tri_wire *wire; /* owned by its opener */
-    struct tri_interhost_peer *peers;
+    struct tri_wire *wire;            /* owned by its opener */
+    struct tri_interhost_peer *peers; /* by their places in the directory */
+    uint32_t peer_count;              /* of them that have a session */
     struct tri_interhost_counts counts;
     int error; /* why it has failed; 0: it has not */
 };
@@ -55,8 +60,7 @@ struct tri_interhost_service {
  * `owners` are copied. Link and wire are set when they are open. TR_MEMORY.
  */
 TR_MUST_USE int tri_interhost_service_init(struct tri_interhost_service *service,
-                                           struct tr_env *env,
-                                           const struct tri_directory *directory,
+                                           struct tr_env *env, struct tri_directory *directory,
                                            const struct tri_owners *owners, uint32_t worker_count,
                                            struct tr_ref host);
 void tri_interhost_service_fini(struct tri_interhost_service *service);

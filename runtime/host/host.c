@@ -248,7 +248,6 @@ void tri_host_fini(struct tr_host *host)
     }
     tri_sender_fini(&host->sender);
     tri_owners_fini(&host->shared.owners);
-    tri_directory_fini(&host->shared.directory);
     tri_control_fini(host);
 }
 

@@ -82,6 +82,35 @@ int tri_interhost_thread_start(struct tr_host *host, struct tri_interhost_thread
     return 0;
 }
 
+static int tell(struct tr_host *host, const struct tr_schema *schema, const void *body)
+{
+    struct tr_envelope envelope = {
+        .kind = TR_KIND_CONTROL,
+        .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
+        .to_serial = TR_SERVICE_INTERHOST,
+    };
+    int error = tri_sender_send(&host->sender, TRI_PLACE_INTERHOST, &envelope, schema, body);
+    tri_sender_flush(&host->sender);
+    return error;
+}
+
+int tri_interhost_thread_tell_peer(struct tr_host *host, const struct tr_peer *peer)
+{
+    struct tr_text address = tr_text_of(peer->address);
+    int error = address.size < TR_HOST_ADDRESS_BYTES ? 0 : TR_INVALID;
+    if (error == 0) {
+        error = tri_directory_add(&host->shared.directory, peer->number, (struct tr_text){0});
+    }
+    if (error != 0 && error != TR_EXISTS) {
+        return error;
+    }
+    const struct tr_interhost_peer told = {
+        .host = peer->number,
+        .address = address,
+        .key = {.data = peer->key, .size = peer->key != NULL ? TR_WIRE_KEY_BYTES : 0}};
+    return tell(host, &tr_interhost_peer_schema, &told);
+}
+
 int tri_interhost_thread_tell_owners(struct tr_host *host, uint64_t view, const uint16_t *hosts,
                                      size_t count)
 {
@@ -101,15 +130,7 @@ int tri_interhost_thread_tell_owners(struct tr_host *host, uint64_t view, const 
     }
     struct tr_interhost_owners told = {
         .view = view, .hosts = {.data = (const uint8_t *)hosts, .size = count * sizeof hosts[0]}};
-    struct tr_envelope envelope = {
-        .kind = TR_KIND_CONTROL,
-        .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
-        .to_serial = TR_SERVICE_INTERHOST,
-    };
-    int error = tri_sender_send(&host->sender, TRI_PLACE_INTERHOST, &envelope,
-                                &tr_interhost_owners_schema, &told);
-    tri_sender_flush(&host->sender);
-    return error;
+    return tell(host, &tr_interhost_owners_schema, &told);
 }
 
 void tri_interhost_thread_request_stop(struct tri_interhost_thread *thread)

@@ -24,6 +24,14 @@ TR_MUST_USE int tri_interhost_thread_start(struct tr_host *host,
 TR_MUST_USE int tri_interhost_thread_tell_owners(struct tr_host *host, uint64_t view,
                                                  const uint16_t *hosts, size_t count);
 
+/*
+ * Another host of which this one has not heard yet, or which is to be reached elsewhere: `address`
+ * and `key` (TR_WIRE_KEY_BYTES) are those of its present life, "" and NULL if it has none. By the
+ * thread that made the host. TR_INVALID (the number or the address makes no sense), TR_LIMIT
+ * (TR_HOSTS_MAX), TR_MEMORY.
+ */
+TR_MUST_USE int tri_interhost_thread_tell_peer(struct tr_host *host, const struct tr_peer *peer);
+
 /* Asks it to end at its next wakeup. */
 void tri_interhost_thread_request_stop(struct tri_interhost_thread *thread);
 

@@ -37,8 +37,9 @@ struct tcp_wire {
     const struct tri_directory *directory;
     struct tri_zap *zap; /* NULL without keys */
     int events;          /* an epoll of the descriptors of both; -1: not open */
+    void *context;
     void *pull;
-    void **push; /* by the index of the directory's peers */
+    void *push[TR_HOSTS_MAX]; /* by the index of the directory's peers; NULL: not connected */
     zmq_msg_t received;
 };
 
@@ -124,7 +125,9 @@ static int tcp_send(struct tri_wire *base, uint16_t host, uint8_t *data, size_t 
     int place = tri_directory_place(wire->directory, host);
     int error = place < 0 ? TR_NOT_FOUND : 0;
     /* Copied: frames are few, and otherwise a thread of ZeroMQ would free the bytes. */
-    if (error == 0 && zmq_send(wire->push[place], data, size, ZMQ_DONTWAIT) < 0) {
+    bool is_sent = error == 0 && wire->push[place] != NULL &&
+                   zmq_send(wire->push[place], data, size, ZMQ_DONTWAIT) >= 0;
+    if (error == 0 && !is_sent) {
         error = TR_BUSY;
     }
     tr_free(data);
@@ -157,13 +160,19 @@ static int tcp_descriptor(struct tri_wire *base)
     return wire_of(base)->events;
 }
 
+static void close_push(struct tcp_wire *wire, uint32_t place)
+{
+    if (wire->push[place] != NULL) {
+        zmq_close(wire->push[place]);
+        wire->push[place] = NULL;
+    }
+}
+
 static void tcp_close(struct tri_wire *base)
 {
     struct tcp_wire *wire = wire_of(base);
-    for (uint32_t i = 0; wire->push != NULL && i < wire->directory->peer_count; i++) {
-        if (wire->push[i] != NULL) {
-            zmq_close(wire->push[i]);
-        }
+    for (uint32_t i = 0; i < TR_HOSTS_MAX; i++) {
+        close_push(wire, i);
     }
     if (wire->pull != NULL) {
         zmq_close(wire->pull);
@@ -172,27 +181,18 @@ static void tcp_close(struct tri_wire *base)
     if (wire->events >= 0) {
         (void)close(wire->events);
     }
-    tr_free(wire->push);
     tr_free(wire);
 }
 
-static const struct tri_wire_ops tcp_ops = {
-    .send = tcp_send,
-    .receive = tcp_receive,
-    .release = tcp_release,
-    .descriptor = tcp_descriptor,
-    .close = tcp_close,
-};
-
 /* Before the first socket that asks it. */
-static int open_zap(struct tcp_wire *wire, void *context)
+static int open_zap(struct tcp_wire *wire)
 {
-    return wire->directory->has_keys ? tri_zap_open(context, wire->directory, &wire->zap) : 0;
+    return wire->directory->has_keys ? tri_zap_open(wire->context, wire->directory, &wire->zap) : 0;
 }
 
-static int open_pull(struct tcp_wire *wire, void *context, const char *address)
+static int open_pull(struct tcp_wire *wire, const char *address)
 {
-    wire->pull = socket_new(context, ZMQ_PULL);
+    wire->pull = socket_new(wire->context, ZMQ_PULL);
     if (wire->pull == NULL || !secure_pull(wire)) {
         return TR_SYSTEM;
     }
@@ -205,19 +205,44 @@ static int open_pull(struct tcp_wire *wire, void *context, const char *address)
     return zmq_bind(wire->pull, address) != 0 ? TR_SYSTEM : 0;
 }
 
-static int open_push(struct tcp_wire *wire, void *context, uint32_t place)
+/* One without an address is connected when it has one. */
+static int open_push(struct tcp_wire *wire, uint32_t place)
 {
     const struct tri_neighbour *peer = &wire->directory->peers[place];
+    if (peer->address[0] == '\0') {
+        return 0;
+    }
     if (!is_allowed(wire, peer->address) || (wire->directory->has_keys && !peer->has_key)) {
         return TR_INVALID;
     }
-    wire->push[place] = socket_new(context, ZMQ_PUSH);
+    wire->push[place] = socket_new(wire->context, ZMQ_PUSH);
     if (wire->push[place] == NULL || !secure_push(wire, place) ||
         zmq_connect(wire->push[place], peer->address) != 0) {
+        close_push(wire, place);
         return TR_SYSTEM;
     }
     return 0;
 }
+
+static int tcp_connect(struct tri_wire *base, uint16_t host)
+{
+    struct tcp_wire *wire = wire_of(base);
+    int place = tri_directory_place(wire->directory, host);
+    if (place < 0) {
+        return TR_NOT_FOUND;
+    }
+    close_push(wire, (uint32_t)place);
+    return open_push(wire, (uint32_t)place);
+}
+
+static const struct tri_wire_ops tcp_ops = {
+    .send = tcp_send,
+    .connect = tcp_connect,
+    .receive = tcp_receive,
+    .release = tcp_release,
+    .descriptor = tcp_descriptor,
+    .close = tcp_close,
+};
 
 static int watch(const struct tcp_wire *wire, int descriptor)
 {
@@ -237,14 +262,14 @@ static int open_events(struct tcp_wire *wire)
     return error == 0 && wire->zap != NULL ? watch(wire, tri_zap_descriptor(wire->zap)) : error;
 }
 
-static int open_sockets(struct tcp_wire *wire, void *context, const char *address)
+static int open_sockets(struct tcp_wire *wire, const char *address)
 {
-    int error = open_zap(wire, context);
+    int error = open_zap(wire);
     if (error == 0) {
-        error = open_pull(wire, context, address);
+        error = open_pull(wire, address);
     }
-    for (uint32_t i = 0; error == 0 && i < wire->directory->peer_count; i++) {
-        error = open_push(wire, context, i);
+    for (uint32_t i = 0; error == 0 && i < tri_directory_count(wire->directory); i++) {
+        error = open_push(wire, i);
     }
     return error == 0 ? open_events(wire) : error;
 }
@@ -259,8 +284,8 @@ int tri_tcp_wire_open(void *context, const struct tri_directory *directory, cons
     wire->base.ops = &tcp_ops;
     wire->directory = directory;
     wire->events = -1;
-    wire->push = tr_alloc_zero(directory->peer_count + 1, sizeof *wire->push);
-    int error = wire->push == NULL ? TR_MEMORY : open_sockets(wire, context, address);
+    wire->context = context;
+    int error = open_sockets(wire, address);
     if (error != 0) {
         tcp_close(&wire->base);
         return error;

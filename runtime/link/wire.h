@@ -17,6 +17,7 @@ struct tri_wire_ops {
     int (*send)(struct tri_wire *wire, uint16_t host, uint8_t *data, size_t size);
     int (*receive)(struct tri_wire *wire, struct tri_frame *frame);
     void (*release)(struct tri_wire *wire, struct tri_frame *frame);
+    int (*connect)(struct tri_wire *wire, uint16_t host);
     int (*descriptor)(struct tri_wire *wire);
     void (*close)(struct tri_wire *wire);
 };
@@ -34,6 +35,16 @@ TR_MUST_USE static inline int tri_wire_send(struct tri_wire *wire, uint16_t host
                                             size_t size)
 {
     return wire->ops->send(wire, host, data, size);
+}
+
+/*
+ * Connects to a host of the directory whose address or key there is new; frames that are under way
+ * to it may be lost. One without an address gets nothing any more. TR_NOT_FOUND (no such host),
+ * TR_INVALID, TR_SYSTEM: it is not connected, as without an address.
+ */
+TR_MUST_USE static inline int tri_wire_connect(struct tri_wire *wire, uint16_t host)
+{
+    return wire->ops->connect(wire, host);
 }
 
 /* The next frame, from any host, or TR_NOT_FOUND. Release it before the next call. */

@@ -103,7 +103,8 @@ static bool is_text(const struct part *part, const char *text)
 static bool is_known(const struct tri_zap *zap, const struct part *key)
 {
     const struct tri_directory *directory = zap->directory;
-    for (uint32_t i = 0; key->size == TR_WIRE_KEY_BYTES && i < directory->peer_count; i++) {
+    for (uint32_t i = 0; key->size == TR_WIRE_KEY_BYTES && i < tri_directory_count(directory);
+         i++) {
         const struct tri_neighbour *peer = &directory->peers[i];
         if (peer->has_key && memcmp(peer->key, key->bytes, TR_WIRE_KEY_BYTES) == 0) {
             return true;

@@ -37,9 +37,6 @@
 #define TRI_MEMBER_PROCESS_LEASE_MS_MIN 10000
 #define TRI_MEMBER_PROCESS_LEASE_MS_MAX 86400000
 
-/* Bytes of where a host listens, such as "tcp://HOST:PORT". */
-#define TRI_MEMBER_ADDRESS_BYTES 280
-
 /* Bytes of the words for why a host is down. */
 #define TRI_MEMBER_WHY_BYTES 256
 
@@ -96,9 +93,9 @@ struct tri_member {
     char machine[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1];
     char folder[200];
     char blobs[200];
-    uint8_t place[32];                      /* the digest of its folder's file */
-    uint64_t slot;                          /* below TRI_MEMBERS_MAX, of no other host */
-    char address[TRI_MEMBER_ADDRESS_BYTES]; /* where it listens to others; "": nowhere */
+    uint8_t place[32];                   /* the digest of its folder's file */
+    uint64_t slot;                       /* below TRI_MEMBERS_MAX, of no other host */
+    char address[TR_HOST_ADDRESS_BYTES]; /* where it listens to others; "": nowhere */
     bool has_key;
     uint8_t key[TR_WIRE_KEY_BYTES]; /* its public one */
 };

@@ -80,6 +80,16 @@
     FIELD(bytes, hosts, 1, 0)
 
 /*
+ * From the program to the interhost service: where another host is to be reached, and its public
+ * key; empty ones: nowhere, and none. Law 3 holds for it as for all messages, though no other
+ * program ever reads it.
+ */
+#define TR_INTERHOST_PEER_FIELDS(FIELD, ARRAY) \
+    FIELD(u16, host, 1, 0)                     \
+    FIELD(text, address, 1, 0)                 \
+    FIELD(bytes, key, 1, 0)
+
+/*
  * By a worker to its interhost actors: some partitions got another host in a view. And by an
  * interhost actor to all workers: those of its group that wait for them hear it.
  */
@@ -110,6 +120,7 @@
     S(interhost_lost, 67, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_LOST_FIELDS)     \
     S(interhost_owners, 68, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_OWNERS_FIELDS) \
     S(interhost_view, 69, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_VIEW_FIELDS)     \
+    S(interhost_peer, 70, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_PEER_FIELDS)     \
     S(interhost, 1, TR_STATE, 1, 0, TR_INTERHOST_FIELDS)
 
 TR_INTERHOST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

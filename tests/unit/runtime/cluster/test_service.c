@@ -30,6 +30,7 @@ static struct list to_workers;
 static struct list from_wire;
 static struct list to_wire;
 static bool is_busy;
+static uint16_t connected; /* the last one */
 static struct tri_directory directory;
 static struct tri_owners owners;
 static uint64_t sender_group; /* of messages from other hosts */
@@ -82,13 +83,20 @@ static void link_release(struct tri_channel *link, struct tri_frame *frame)
 static int wire_send(struct tri_wire *wire, uint16_t host, uint8_t *data, size_t size)
 {
     (void)wire;
-    assert_true(host == 2 || host == 3);
+    assert_true(host >= 2 && host <= 4);
     if (is_busy) {
         tr_free(data);
         return TR_BUSY;
     }
     push(&to_wire, data, size);
     return 0;
+}
+
+static int wire_connect(struct tri_wire *wire, uint16_t host)
+{
+    (void)wire;
+    connected = host;
+    return host == 4 && directory.peers[2].address[0] == 'x' ? TR_INVALID : 0;
 }
 
 static int wire_receive(struct tri_wire *wire, struct tri_frame *frame)
@@ -113,7 +121,11 @@ static const struct tr_env_ops env_ops = {.monotonic_ns = clock_ns};
 static const struct tri_channel_ops link_ops = {
     .send = link_send, .receive = link_receive, .release = link_release};
 static const struct tri_wire_ops wire_ops = {
-    .send = wire_send, .receive = wire_receive, .release = wire_release};
+    .send = wire_send,
+    .connect = wire_connect,
+    .receive = wire_receive,
+    .release = wire_release,
+};
 static struct tri_channel pipes = {.ops = &link_ops, .place = TRI_PLACE_INTERHOST};
 static struct tri_wire wire = {.ops = &wire_ops};
 
@@ -181,6 +193,7 @@ static int begin(void **state)
     (void)state;
     now_ns = 1000000000;
     is_busy = false;
+    connected = 0;
     env.ops = &env_ops;
     directory = (struct tri_directory){.number = 1};
     assert_int_equal(tri_directory_add(&directory, 2, (struct tr_text){0}), 0);
@@ -199,7 +212,6 @@ static int end(void **state)
 {
     (void)state;
     tri_interhost_service_fini(&service);
-    tri_directory_fini(&directory);
     clear(&from_workers);
     clear(&to_workers);
     clear(&from_wire);
@@ -308,17 +320,13 @@ static void is_down_when_the_wire_is_full(void **state)
     assert_int_equal(told(tr_interhost_link_schema.id), 2);
 }
 
-/* The program says who has the partitions 0 to 3 in a view. */
-static void tell_owners(uint64_t view, uint16_t host_of_2)
+/* The program says something to the service. */
+static void tell(const struct tr_schema *schema, const void *body)
 {
-    uint16_t hosts[] = {0, 1, host_of_2, 3};
-    struct tr_interhost_owners body = {
-        .view = view, .hosts = {.data = (const uint8_t *)hosts, .size = sizeof hosts}};
-    uint8_t message[512];
-    size_t size = make_message(message, tr_interhost_owners_schema.id,
-                               (struct tr_key){0, TR_SERVICE_INTERHOST});
+    uint8_t message[1024];
+    size_t size = make_message(message, schema->id, (struct tr_key){0, TR_SERVICE_INTERHOST});
     struct tr_writer writer = tr_writer_of(message + size, sizeof message - size);
-    assert_int_equal(tr_interhost_owners_pack(&body, &writer), 0);
+    assert_int_equal(schema->pack(body, &writer), 0);
     tr_envelope_put(message, 32, body_size, (uint32_t)tr_writer_size(&writer));
     struct tri_frame_builder builder = {0};
     size += tr_writer_size(&writer);
@@ -327,6 +335,53 @@ static void tell_owners(uint64_t view, uint16_t host_of_2)
     uint8_t *frame = tri_frame_take(&builder, TRI_PLACE_CONTROL, &frame_size);
     push(&from_workers, frame, frame_size);
     (void)tri_interhost_service_step(&service);
+}
+
+/* Who has the partitions 0 to 3 in a view. */
+static void tell_owners(uint64_t view, uint16_t host_of_2)
+{
+    uint16_t hosts[] = {0, 1, host_of_2, 3};
+    tell(&tr_interhost_owners_schema,
+         &(struct tr_interhost_owners){
+             .view = view, .hosts = {.data = (const uint8_t *)hosts, .size = sizeof hosts}});
+}
+
+static void tell_peer(uint16_t number, const char *address, const uint8_t *key)
+{
+    tell(&tr_interhost_peer_schema,
+         &(struct tr_interhost_peer){
+             .host = number,
+             .address = tr_text_of(address),
+             .key = {.data = key, .size = key != NULL ? TR_WIRE_KEY_BYTES : 0}});
+}
+
+/* One that comes while this one runs has a session, and is let in and spoken to where it is. */
+static void meets_hosts_that_come_later(void **state)
+{
+    static const uint8_t key[TR_WIRE_KEY_BYTES] = {3, 1};
+    (void)state;
+    size_t ups = told(tr_interhost_link_schema.id);
+    tell_peer(4, "tcp://10.0.0.4:7", key); /* nobody has added it */
+    assert_int_equal(service.counts.peers_refused, 1);
+    assert_int_equal(connected, 0);
+    assert_int_equal(tri_directory_add(&directory, 4, (struct tr_text){0}), 0);
+    assert_int_equal(service.peer_count, 2);
+    tell_peer(4, "tcp://10.0.0.4:7", key);
+    assert_int_equal(service.peer_count, 3);
+    assert_int_equal(connected, 4);
+    assert_string_equal(directory.peers[2].address, "tcp://10.0.0.4:7");
+    assert_memory_equal(directory.peers[2].key, key, sizeof key);
+    arrive((struct tr_interhost_frame){.host = 4,
+                                       .session = 9,
+                                       .peer_session = service.peers[2].session.mine},
+           0, (struct tr_key){0});
+    assert_true(service.peers[2].session.is_up);
+    assert_int_equal(told(tr_interhost_link_schema.id), ups + 1);
+    tell_peer(4, "", NULL);
+    assert_false(directory.peers[2].has_key);
+    assert_string_equal(directory.peers[2].address, "");
+    tell_peer(4, "x", NULL);
+    assert_int_equal(service.counts.peers_refused, 2);
 }
 
 static void tells_workers_of_later_views_only(void **state)
@@ -392,6 +447,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refuses_what_makes_no_sense, begin, end),
         cmocka_unit_test_setup_teardown(sends_while_the_link_is_up, begin, end),
         cmocka_unit_test_setup_teardown(is_down_when_the_wire_is_full, begin, end),
+        cmocka_unit_test_setup_teardown(meets_hosts_that_come_later, begin, end),
         cmocka_unit_test_setup_teardown(tells_workers_of_later_views_only, begin, end),
         cmocka_unit_test_setup_teardown(passes_in_what_is_for_this_host, begin, end),
         cmocka_unit_test_setup_teardown(sends_to_the_host_that_has_the_partition, begin, end),

@@ -96,6 +96,34 @@ static void tells_across_encrypted_tcp(void **state)
     has_keys = false;
 }
 
+/* Neither knew of the other when it began. */
+static void tells_a_host_that_came_later(void **state)
+{
+    struct tr_host *hosts[2];
+    struct tr_peer peers[2];
+    int reason = 1;
+    (void)state;
+    has_keys = true;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct tr_host_options options = options_of(i, &peers[i]);
+        options.peer_count = 0;
+        assert_int_equal(tr_host_new(&options, NULL, &hosts[i]), 0);
+        assert_int_equal(tr_host_start(hosts[i]), 0);
+    }
+    struct tr_ref listener = talkers_listen(hosts[1]);
+    const struct tr_peer itself = {.number = 1, .address = addresses[0]};
+    assert_int_equal(tri_interhost_thread_tell_peer(hosts[0], &itself), TR_INVALID);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(tri_interhost_thread_tell_peer(hosts[i], &peers[i]), 0);
+    }
+    talkers_speak(hosts[0], listener);
+    assert_int_equal(tr_host_wait(hosts[1], listener, TALKERS_WAIT_MS, &reason), 0);
+    assert_int_equal(reason, 0);
+    tr_host_free(hosts[0]);
+    tr_host_free(hosts[1]);
+    has_keys = false;
+}
+
 static void goes_on_when_the_other_host_starts_again(void **state)
 {
     (void)state;
@@ -246,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tells_across_tcp, make_folders, remove_folders),
         cmocka_unit_test_setup_teardown(tells_across_encrypted_tcp, make_folders, remove_folders),
+        cmocka_unit_test_setup_teardown(tells_a_host_that_came_later, make_folders, remove_folders),
         cmocka_unit_test_setup_teardown(goes_on_when_the_other_host_starts_again, make_folders,
                                         remove_folders),
         cmocka_unit_test_setup_teardown(goes_on_with_the_host_that_has_the_store_now, make_folders,

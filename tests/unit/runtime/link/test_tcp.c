@@ -99,7 +99,6 @@ static void end(struct scene *scene)
     for (int i = 0; i < 2; i++) {
         struct host *host = &scene->hosts[i];
         tri_wire_close(host->wire);
-        tri_directory_fini(&host->directory);
         assert_int_equal(zmq_ctx_term(host->context), 0);
     }
     assert_int_equal(tr_memory_used(), scene->memory_before);
@@ -313,6 +312,40 @@ static void a_peer_is_let_in_once_its_key_is_known(void **state)
     end(&scene);
 }
 
+/* A host that comes while the other runs, goes elsewhere with another key, and is gone. */
+static void a_peer_is_connected_where_it_is_now(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, true);
+    struct host *moved = &scene.hosts[1];
+    struct host *host = &scene.hosts[0];
+    assert_int_equal(tri_directory_set_address(&host->directory, 2, (struct tr_text){0}), 0);
+    assert_int_equal(open_wire(host), 0);
+    assert_int_equal(open_wire(moved), 0);
+    assert_int_equal(try_send(host, 2, 1), TR_BUSY);
+    for (uint8_t life = 1; life <= 2; life++) {
+        assert_int_equal(
+            tri_directory_set_key(&host->directory, 2, moved->directory.keys.public_key), 0);
+        assert_int_equal(tri_directory_set_address(&host->directory, 2, tr_text_of(moved->address)),
+                         0);
+        assert_int_equal(tri_wire_connect(host->wire, 2), 0);
+        expect_passes(host, moved, life);
+        expect_passes(moved, host, life);
+        tri_wire_close(moved->wire);
+        assert_int_equal(zmq_ctx_term(moved->context), 0);
+        moved->context = zmq_ctx_new();
+        moved->directory.keys = keys_of((uint8_t)(10 + life));
+        find_address(moved->address);
+        assert_int_equal(open_wire(moved), 0);
+    }
+    assert_int_equal(tri_directory_set_address(&host->directory, 2, (struct tr_text){0}), 0);
+    assert_int_equal(tri_wire_connect(host->wire, 2), 0);
+    assert_int_equal(try_send(host, 2, 1), TR_BUSY);
+    assert_int_equal(tri_wire_connect(host->wire, 7), TR_NOT_FOUND);
+    end(&scene);
+}
+
 /* ---- What cannot be opened. ------------------------------------------------------------------ */
 
 static void expect_refused(struct scene *scene, int error)
@@ -329,11 +362,11 @@ static void addresses_elsewhere_need_keys(void **state)
     snprintf(scene.hosts[0].address, sizeof scene.hosts[0].address, "tcp://0.0.0.0:*");
     expect_refused(&scene, TR_INVALID);
     begin(&scene, false);
-    snprintf(scene.hosts[0].directory.peers[0].address, TR_ADDRESS_BYTES_MAX, "tcp://192.0.2.1:1");
+    snprintf(scene.hosts[0].directory.peers[0].address, TR_HOST_ADDRESS_BYTES, "tcp://192.0.2.1:1");
     expect_refused(&scene, TR_INVALID);
     begin(&scene, true);
     snprintf(scene.hosts[0].address, sizeof scene.hosts[0].address, "tcp://0.0.0.0:*");
-    snprintf(scene.hosts[0].directory.peers[0].address, TR_ADDRESS_BYTES_MAX, "tcp://192.0.2.1:1");
+    snprintf(scene.hosts[0].directory.peers[0].address, TR_HOST_ADDRESS_BYTES, "tcp://192.0.2.1:1");
     expect_refused(&scene, 0);
 }
 
@@ -384,6 +417,7 @@ int main(void)
         cmocka_unit_test(who_does_not_encrypt_is_refused),
         cmocka_unit_test(an_impostor_gets_nothing),
         cmocka_unit_test(a_peer_is_let_in_once_its_key_is_known),
+        cmocka_unit_test(a_peer_is_connected_where_it_is_now),
         cmocka_unit_test(addresses_elsewhere_need_keys),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(keys_are_those_of_curve25519),
