@@ -79,6 +79,13 @@ struct tr_host_options {
     void *program;                     /* returned by tr_program; it outlives the host */
     uint32_t counter_count;            /* counters of tr_count, at most TR_COUNTERS_MAX */
     /*
+     * One that works beside other hosts of a store in a database, by the store's table of hosts:
+     * its number and all below but `listen` are found there, and kept up by tr_host_follow; what
+     * hosts say to each other is encrypted. It listens where the others reach it, and runs no
+     * processes.
+     */
+    bool is_member;
+    /*
      * For several hosts: this one's number, 1 to TR_HOST_NUMBER_MAX, unique among them; it needs a
      * store. 0: there are no other hosts.
      */
@@ -283,6 +290,14 @@ struct tr_host_view {
  */
 TR_MUST_USE int tr_host_take(struct tr_host *host, const struct tr_host_view *view,
                              struct tri_store *store);
+
+/*
+ * Takes over what the table of hosts says now (is_member): hosts that have come or are reached
+ * elsewhere, who has which partition, and the groups of those that this host has got. To be called
+ * about once a second; nothing has changed, mostly. Errors as tr_host_take, TR_LIMIT (more hosts
+ * than there may be) and those of tri_store_settle: unless the host ends, the next call goes on.
+ */
+TR_MUST_USE int tr_host_follow(struct tr_host *host);
 
 /* Moves an actor, with its mailbox, to another worker; returns when it runs there. */
 TR_MUST_USE int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker);

@@ -21,6 +21,7 @@
 #include "runtime/cluster/interhost.h"
 #include "runtime/commits/commit_log.h"
 #include "runtime/host/aside.h"
+#include "runtime/host/follow.h"
 #include "runtime/host/host_members.h"
 #include "runtime/host/interhost_thread.h"
 #include "runtime/host/poison_message.h"
@@ -416,7 +417,7 @@ static int keep_listen(struct tr_host *host, const struct tr_host_options *optio
  * Poison messages are counted before the store is loaded, since loading may be what ends the
  * process.
  */
-static int assemble(struct tr_host *host, const struct tr_host_options *options, char *explain)
+static int assemble(struct tr_host *host, struct tr_host_options *options, char *explain)
 {
     int error = tri_env_real_new(&host->env);
     if (error != 0) {
@@ -425,6 +426,13 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
     host->owns_env = true;
     struct tri_store *store;
     error = open_store(options, explain, &store);
+    if (error == 0) {
+        host->store = store;
+        error = keep_folder(host, options);
+    }
+    if (error == 0 && options->is_member) {
+        error = tri_follow_begin(host, options, explain);
+    }
     if (error == 0) {
         error = tri_host_init(host, options, host->env, store);
     }
@@ -440,9 +448,6 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
     }
     if (error == 0) {
         error = attach_poison(host, options, explain);
-    }
-    if (error == 0) {
-        error = keep_folder(host, options);
     }
     if (error == 0) {
         error = tri_host_members_start(host, fail_with_words);
@@ -487,7 +492,8 @@ int tr_host_new(const struct tr_host_options *options, char *explain, struct tr_
     if (host == NULL) {
         return TR_MEMORY;
     }
-    int error = assemble(host, options, words);
+    struct tr_host_options completed = *options;
+    int error = assemble(host, &completed, words);
     if (error != 0) {
         if (words[0] == '\0') {
             snprintf(words, TRI_STORE_EXPLAIN_BYTES, "the host could not be made: %s",

@@ -57,6 +57,7 @@ struct tr_host {
     uint32_t unclaimed_ms;
     const struct tr_exchange *exchange;
     struct tri_watchdog *watchdog;     /* while the host runs */
+    struct tri_follow *follow;         /* of a host that works beside others; NULL: it is none */
     struct tri_membership *membership; /* of a store that has hosts; NULL: it has none */
     struct tri_process_hosts process_hosts;
     struct tri_tenures tenures; /* which hosts have had the store */

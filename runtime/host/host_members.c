@@ -3,6 +3,7 @@
  */
 #include "runtime/host/host_members.h"
 
+#include "runtime/host/follow.h"
 #include "runtime/limits.h"
 #include "runtime/members/membership.h"
 #include "runtime/store_open.h"
@@ -58,11 +59,12 @@ int tri_host_members_start(struct tr_host *host,
     if (host->store == NULL || host->store->host == 0) {
         return 0;
     }
-    const struct tri_membership_options options = {.open = open_registry,
-                                                   .fail = fail,
-                                                   .self = host,
-                                                   .host = host->store->host,
-                                                   .incarnation = host->store->incarnation};
+    struct tri_membership_options options = {.open = open_registry,
+                                             .fail = fail,
+                                             .self = host,
+                                             .host = host->store->host,
+                                             .incarnation = host->store->incarnation};
+    tri_follow_describe(host, &options);
     return tri_membership_start(&options, &host->membership);
 }
 
@@ -70,6 +72,8 @@ void tri_host_members_stop(struct tr_host *host)
 {
     tri_membership_stop(host->membership);
     host->membership = NULL;
+    tri_follow_free(host->follow);
+    host->follow = NULL;
 }
 
 bool tri_host_members_may_call(void *self)

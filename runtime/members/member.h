@@ -105,6 +105,7 @@ struct tri_member_view {
     struct tri_member members[TRI_MEMBERS_MAX];
     size_t count;
     uint64_t partitions[TR_PARTITIONS_MAX]; /* the host of each; 0: nobody yet */
+    uint32_t epochs[TR_PARTITIONS_MAX];     /* how many hosts each has had */
     size_t partition_count;
     uint64_t owner;  /* the host of the first; 0: nobody yet */
     uint64_t view;   /* the number of the last change of owners or members */

@@ -19,8 +19,11 @@ struct tri_membership {
     struct tri_permit permit;
     atomic_bool has_others;
     atomic_bool may_begin;
-    bool is_alone;              /* no other host has been seen in this life; the thread's */
-    uint64_t written_processes; /* the thread's */
+    bool has_listened;               /* where it listens is written down; the thread's */
+    struct tri_member_watch watch;   /* the thread's, as all up to the mutex */
+    struct tri_member_shares shares; /* of whom it takes over */
+    bool is_alone;                   /* no other host has been seen in this life; the thread's */
+    uint64_t written_processes;      /* the thread's */
     pthread_t thread;
     pthread_mutex_t mutex; /* guards all below */
     pthread_cond_t changed;
@@ -59,6 +62,18 @@ bool tri_membership_may_begin(const struct tri_membership *membership)
 bool tri_membership_has_others(const struct tri_membership *membership)
 {
     return atomic_load(&membership->has_others);
+}
+
+bool tri_membership_view(const struct tri_membership *membership, struct tri_member_view *view)
+{
+    struct tri_membership *self = (struct tri_membership *)(uintptr_t)membership;
+    (void)pthread_mutex_lock(&self->mutex);
+    bool has_looked = self->renewals > 0;
+    if (has_looked) {
+        memcpy(view, &self->view, sizeof *view);
+    }
+    (void)pthread_mutex_unlock(&self->mutex);
+    return has_looked;
 }
 
 void tri_membership_keep(struct tri_membership *membership, enum tri_member_processes processes)
@@ -203,6 +218,34 @@ static void write_processes(struct tri_membership *self)
                  self->written_processes == wanted && wanted != TRI_MEMBER_PROCESSES_NONE);
 }
 
+/* Where others reach this host is written down once; if that fails, by the next beat. */
+static void listen_once(struct tri_membership *self)
+{
+    if (self->options.address != NULL && !self->has_listened) {
+        self->has_listened =
+            tri_registry_listen(self->registry, self->options.address, self->options.key) == 0;
+    }
+}
+
+/*
+ * Takes the work of a host that is lost, and divides it among all that work. What this one gets of
+ * it the program loads, when it sees it (runtime/host/follow.h).
+ */
+static void take_lost(struct tri_membership *self, const struct tri_member *own)
+{
+    const struct tri_member *lost = NULL;
+    char why[TRI_MEMBER_WHY_BYTES];
+    enum tri_member_finding finding =
+        tri_member_find(&self->watch, &self->looked, self->options.incarnation, &lost);
+    if (!self->options.takes || finding != TRI_MEMBER_TAKE) {
+        return;
+    }
+    tri_member_explain_fence(lost, own->name, why);
+    tri_member_divide(&self->looked, lost->number, own->number, &self->shares);
+    /* If it lives after all, or another was quicker, the next look shows it. */
+    (void)!tri_registry_take(self->registry, lost, &self->shares, why);
+}
+
 /* One beat; false: this host must end. */
 static bool beat(struct tri_membership *self)
 {
@@ -217,6 +260,7 @@ static bool beat(struct tri_membership *self)
     if (tri_registry_look(self->registry, &self->looked) != 0) {
         return true;
     }
+    tri_member_watch_hear(&self->watch, &self->looked, began_ms, tri_monotonic_ms());
     const struct tri_member *own = tri_member_view_find(&self->looked, self->options.host);
     if (is_fenced(self, own)) {
         end_host(self, own);
@@ -225,6 +269,8 @@ static bool beat(struct tri_membership *self)
     tri_permit_renew(&self->permit, began_ms, own->lease_ms);
     publish(self, own);
     write_processes(self);
+    listen_once(self);
+    take_lost(self, own);
     return true;
 }
 
@@ -280,6 +326,7 @@ int tri_membership_start(const struct tri_membership_options *options,
     }
     self->options = *options;
     self->is_alone = true;
+    self->watch.self = options->host;
     (void)pthread_mutex_init(&self->mutex, NULL);
     (void)pthread_cond_init(&self->changed, NULL);
     tri_permit_renew(&self->permit, tri_monotonic_ms(), TRI_MEMBER_LEASE_MS_MIN);

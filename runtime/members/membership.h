@@ -19,6 +19,10 @@ struct tri_membership_options {
     void *self; /* of both */
     uint64_t host;
     uint64_t incarnation;
+    /* One that works beside others: it takes the work of those that are lost. */
+    bool takes;
+    const char *address; /* where it listens to them, which is written down; NULL: nowhere */
+    const uint8_t *key;  /* its public one; both outlive the thread */
 };
 
 /* TR_MEMORY, TR_SYSTEM. */
@@ -46,6 +50,11 @@ bool tri_membership_may_begin(const struct tri_membership *membership);
 
 /* Whether another host stood by when it was looked last; any thread. */
 bool tri_membership_has_others(const struct tri_membership *membership);
+
+/*
+ * What was seen last: all hosts, and who has which partition. False: nothing so far. Any thread.
+ */
+bool tri_membership_view(const struct tri_membership *membership, struct tri_member_view *view);
 
 /* The keeper of this host has heard of the lease, or nothing runs here, and nothing will; any
  * thread. It is written down at once. */

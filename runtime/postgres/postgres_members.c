@@ -42,6 +42,8 @@
     " h.name, h.why, h.machine, h.folder, h.blobs, h.place,"                                      \
     " CASE WHEN h.number = (SELECT min(number) FROM hosts) THEN"                                  \
     "  (SELECT string_agg(host::text, ' ' ORDER BY number) FROM partitions) ELSE '' END" links    \
+    ", CASE WHEN h.number = (SELECT min(number) FROM hosts) THEN"                                 \
+    "  (SELECT string_agg(epoch::text, ' ' ORDER BY number) FROM partitions) ELSE '' END"         \
     " FROM hosts h LEFT JOIN (SELECT host, count(*) AS owned FROM partitions GROUP BY host) p"    \
     " ON p.host = h.number"                                                                       \
     " JOIN fences f ON f.number = h.number JOIN beats b ON b.number = h.number"                   \
@@ -169,15 +171,17 @@ static void read_member(const struct tri_postgres *session, const PGresult *rows
     }
 }
 
-/* The hosts of all partitions, which only one row says. */
-static void read_partitions(const char *text, struct tri_member_view *view)
+/* The hosts of all partitions and their epochs, which only one row says. */
+static void read_partitions(const char *hosts, const char *epochs, struct tri_member_view *view)
 {
     char *end = NULL;
-    for (size_t i = 0; text[0] != '\0' && i < TR_PARTITIONS_MAX; i++) {
-        view->partitions[i] = strtoull(text, &end, 10);
+    for (size_t i = 0; hosts[0] != '\0' && i < TR_PARTITIONS_MAX; i++) {
+        view->partitions[i] = strtoull(hosts, &end, 10);
+        hosts = end;
+        view->epochs[i] = (uint32_t)strtoull(epochs, &end, 10);
+        epochs = end;
         view->partition_count = i + 1;
         view->owner = view->partitions[0];
-        text = end;
     }
 }
 
@@ -209,7 +213,8 @@ static int look(struct tri_registry *registry, struct tri_member_view *view)
     view->count = (size_t)session->library->ntuples(rows);
     for (size_t i = 0; i < view->count; i++) {
         read_member(session, rows, (int)i, &view->members[i]);
-        read_partitions(tri_postgres_text(session, rows, (int)i, 21), view);
+        read_partitions(tri_postgres_text(session, rows, (int)i, 21),
+                        tri_postgres_text(session, rows, (int)i, 25), view);
         view->view = tri_postgres_number(session, rows, (int)i, 13);
         view->now_ms = tri_postgres_number(session, rows, (int)i, 14);
     }

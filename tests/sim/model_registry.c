@@ -42,6 +42,7 @@ void tri_hosts_model_give(struct tri_hosts_model *model, uint64_t partition, uin
 {
     struct tri_member_view *view = &model->view;
     size_t count = (size_t)partition + 1;
+    view->epochs[partition] += view->partitions[partition] != host;
     view->partitions[partition] = host;
     view->partition_count = count > view->partition_count ? count : view->partition_count;
     view->owner = view->partitions[0];

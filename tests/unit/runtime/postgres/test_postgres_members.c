@@ -304,7 +304,9 @@ static void test_partitions_are_divided(void **state)
     struct tri_member_view now = look(third);
     assert_int_equal(now.partition_count, TR_COUNT_OF(after));
     for (size_t i = 0; i < TR_COUNT_OF(after); i++) {
+        uint32_t had = world.is_model; /* where it was given to its first host as one */
         assert_int_equal(now.partitions[i], after[i]);
+        assert_int_equal(now.epochs[i], had + (before[i] == lost->self));
     }
     assert_true(now.view > view);
     assert_int_equal(now.owner, third->self);

@@ -1,0 +1,314 @@
+/*
+ * Hosts that work beside each other on one store in PostgreSQL, each a process, which know of each
+ * other by the store's table of hosts alone: they find each other, also when one has begun anew
+ * elsewhere, and the one that is left goes on with what a killed one had.
+ */
+#include "runtime/host/follow.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/journal/store_folder.h"
+#include "runtime/store_care.h"
+#include "runtime/store_open.h"
+#include "runtime/store_place.h"
+#include "tests/support/scripted.h"
+#include "tests/unit/runtime/host/talkers.h"
+#include "tests/unit/runtime/stand.h"
+
+#define PARTITIONS 4
+#define ROUND_MS 50
+
+/* What does not come is missed after so many rounds. */
+#define ROUNDS_MAX (TALKERS_WAIT_MS / ROUND_MS)
+
+static struct stand *stand;
+static char folders[2][SCRIPTED_PATH_BYTES];
+static char addresses[3][64]; /* the last of the first host when it has begun anew */
+static pid_t processes[2];    /* that run; 0: none */
+static uint32_t lease_ms;     /* of both */
+
+/* Host 1 or 2 is that of its folder, and has half of the partitions. */
+static void join(uint32_t index)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    char machine[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1];
+    uint8_t place[TRI_STORE_PLACE_BYTES_MAX];
+    struct tri_store_member member = {
+        .name = index == 0 ? "a" : "b", .blobs = "/blobs", .lease_ms = TRI_MEMBER_LEASE_MS_MAX};
+    struct tri_registry *registry = NULL;
+    if (tri_store_registry_open(NULL, stand->locator, false, explain, &registry) != 0) {
+        fail_msg("%s", explain);
+    }
+    assert_int_equal(tri_store_describe_member(folders[index], place, machine, &member, NULL), 0);
+    assert_int_equal(tri_registry_join(registry, &member), 0);
+    assert_int_equal(registry->self, index + 1);
+    tri_registry_close(registry);
+}
+
+static int begin(void **state)
+{
+    struct tri_store_options options;
+    bool was_made = false;
+    int base = 20000 + (int)(getpid() % 3000) * 3; /* below what the system gives away */
+    (void)state;
+    stand = stand_new(STAND_POSTGRES);
+    options = (struct tri_store_options){
+        .locator = stand->locator, .partitions = PARTITIONS, .durability = TR_DURABILITY_FULL};
+    assert_int_equal(tri_store_init(&options, NULL, &was_made), 0);
+    for (uint32_t i = 0; i < TR_COUNT_OF(addresses); i++) {
+        snprintf(addresses[i], sizeof addresses[i], "tcp://127.0.0.1:%d", base + (int)i);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        scripted_folder(folders[i]);
+        assert_int_equal(tri_store_folder_bind(folders[i], stand->locator, NULL), 0);
+        join(i);
+    }
+    stand_spoil(stand, "UPDATE partitions SET host = 1 + number % 2");
+    return 0;
+}
+
+/* A test that has failed leaves none behind. */
+static void end_process(size_t place)
+{
+    if (processes[place] != 0) {
+        (void)kill(processes[place], SIGKILL);
+        (void)waitpid(processes[place], NULL, 0);
+        processes[place] = 0;
+    }
+}
+
+static int end(void **state)
+{
+    (void)state;
+    end_process(0);
+    end_process(1);
+    scripted_folder_remove(folders[0]);
+    scripted_folder_remove(folders[1]);
+    stand_free(stand);
+    return 0;
+}
+
+static struct tr_host_options options_of(uint32_t index, const char *address)
+{
+    return (struct tr_host_options){
+        .worker_count = 2,
+        .durability = TR_DURABILITY_FULL,
+        .folder = folders[index],
+        .host_name = index == 0 ? "a" : "b",
+        .blobs = "/blobs",
+        .lease_ms = lease_ms,
+        .behaviours = talkers_behaviours,
+        .behaviour_count = talkers_behaviour_count,
+        .is_member = true,
+        .listen = address,
+    };
+}
+
+static struct tr_host *start(uint32_t index, const char *address)
+{
+    const struct tr_host_options options = options_of(index, address);
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    struct tr_host *host = NULL;
+    if (tr_host_new(&options, words, &host) != 0) {
+        fail_msg("%s", words);
+    }
+    assert_int_equal(tr_host_start(host), 0);
+    return host;
+}
+
+/* One round of what a program of a member does. */
+static void follow(struct tr_host *host)
+{
+    int error = tr_host_follow(host);
+    if (error == 0) {
+        error = tr_host_poll(host, -1, ROUND_MS);
+    }
+    if (error != 0) {
+        fail_msg("%s %s", tr_error_text(error), tr_host_explain(host));
+    }
+}
+
+/* Follows until an actor that is monitored has ended, and returns the reason. */
+static int follow_until_ended(struct tr_host *host, struct tr_ref actor, uint64_t monitor)
+{
+    int reason = 1;
+    int error = TR_NOT_FOUND;
+    for (int i = 0; error == TR_NOT_FOUND; i++) {
+        assert_true(i < ROUNDS_MAX);
+        follow(host);
+        error = tr_host_ended(host, actor, monitor, &reason);
+    }
+    assert_int_equal(error, 0);
+    return reason;
+}
+
+/* ---- Host 1, in a process of its own. -------------------------------------------------------- */
+
+struct apart {
+    size_t place;
+    int told;   /* what it says */
+    int asking; /* by which it is told */
+};
+
+static void say(int descriptor, const void *bytes, size_t size)
+{
+    assert_int_equal(write(descriptor, bytes, size), (ssize_t)size);
+}
+
+static void hear(const struct apart *apart, void *bytes, size_t size)
+{
+    assert_int_equal(read(apart->told, bytes, size), (ssize_t)size);
+}
+
+/* A process whose body runs until it is killed. */
+static struct apart begin_apart(size_t place, void (*body)(int telling, int waiting))
+{
+    int tells[2];
+    int asks[2];
+    assert_int_equal(pipe(tells), 0);
+    assert_int_equal(pipe(asks), 0);
+    struct apart apart = {.place = place, .told = tells[0], .asking = asks[1]};
+    processes[place] = fork();
+    assert_true(processes[place] >= 0);
+    if (processes[place] == 0) {
+        body(tells[1], asks[0]);
+        _exit(1);
+    }
+    (void)close(tells[1]);
+    (void)close(asks[0]);
+    return apart;
+}
+
+static void end_apart(struct apart *apart)
+{
+    end_process(apart->place);
+    (void)close(apart->told);
+    (void)close(apart->asking);
+}
+
+/* Listens twice, says where, and goes on. */
+static void listen_twice(int telling, int waiting)
+{
+    struct tr_ref listeners[2];
+    struct tr_host *host = start(0, addresses[0]);
+    (void)waiting;
+    for (size_t i = 0; i < 2; i++) {
+        listeners[i] = talkers_listen(host);
+    }
+    say(telling, listeners, sizeof listeners);
+    while (true) {
+        follow(host);
+    }
+}
+
+/* Waits until it may begin, listens elsewhere by another key, and says how a listener has ended. */
+static void begin_anew(int telling, int waiting)
+{
+    struct tr_ref listener;
+    uint64_t monitor = 0;
+    assert_int_equal(read(waiting, &listener, sizeof listener), sizeof listener);
+    struct tr_host *host = start(0, addresses[2]);
+    assert_int_equal(tr_host_monitor(host, listener, &monitor), 0);
+    int reason = follow_until_ended(host, listener, monitor);
+    say(telling, &reason, sizeof reason);
+    while (true) {
+        follow(host);
+    }
+}
+
+/* ---- Host 2. --------------------------------------------------------------------------------- */
+
+static void goes_on_with_what_a_killed_host_had(void **state)
+{
+    struct tr_ref listeners[2];
+    uint64_t monitor = 0;
+    int reason = 1;
+    (void)state;
+    lease_ms = TRI_MEMBER_LEASE_MS_MIN;
+    struct apart first = begin_apart(0, listen_twice);
+    hear(&first, listeners, sizeof listeners);
+    struct tr_host *host = start(1, addresses[1]);
+    assert_int_equal(tr_host_monitor(host, listeners[0], &monitor), 0);
+    talkers_speak(host, listeners[0]);
+    assert_int_equal(follow_until_ended(host, listeners[0], monitor), 0);
+    end_apart(&first);
+    talkers_speak(host, listeners[1]); /* it waits here */
+    for (int i = 0; tri_owners_count(&host->shared.owners, 2) < PARTITIONS; i++) {
+        assert_true(i < ROUNDS_MAX);
+        follow(host);
+    }
+    assert_int_equal(tr_host_wait(host, listeners[1], TALKERS_WAIT_MS, &reason), 0);
+    assert_true(reason == 0 || reason == TR_NO_ACTOR); /* or it had ended before it was asked for */
+    struct tr_ref again = talkers_listen(host);
+    talkers_speak(host, again);
+    assert_int_equal(tr_host_wait(host, again, TALKERS_WAIT_MS, &reason), 0);
+    assert_int_equal(reason, 0);
+    tr_host_free(host);
+}
+
+static void finds_a_host_that_has_begun_anew_elsewhere(void **state)
+{
+    struct tr_ref listeners[2];
+    int reason = 1;
+    (void)state;
+    lease_ms = TRI_MEMBER_LEASE_MS_MAX;
+    struct apart later = begin_apart(1, begin_anew);
+    struct apart first = begin_apart(0, listen_twice);
+    hear(&first, listeners, sizeof listeners);
+    struct tr_host *host = start(1, addresses[1]);
+    end_apart(&first);
+    talkers_speak(host, listeners[1]); /* it waits here */
+    say(later.asking, &listeners[1], sizeof listeners[1]);
+    struct pollfd event = {.fd = later.told, .events = POLLIN};
+    for (int i = 0; poll(&event, 1, 0) == 0; i++) {
+        assert_true(i < ROUNDS_MAX);
+        follow(host);
+    }
+    hear(&later, &reason, sizeof reason);
+    assert_true(reason == 0 || reason == TR_NO_ACTOR); /* or it had ended before it was asked for */
+    assert_int_equal(tri_owners_count(&host->shared.owners, 2), PARTITIONS / 2);
+    end_apart(&later);
+    tr_host_free(host);
+}
+
+static void expect_refused(const struct tr_host_options *options, const char *what)
+{
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    struct tr_host *host = NULL;
+    assert_int_equal(tr_host_new(options, words, &host), TR_INVALID);
+    if (strstr(words, what) == NULL) {
+        fail_msg("%s", words);
+    }
+}
+
+static void refuses_what_members_cannot_do(void **state)
+{
+    static const char *const keeper[] = {"troupe", "keeper", NULL};
+    char folder[SCRIPTED_PATH_BYTES];
+    (void)state;
+    struct tr_host_options options = options_of(0, addresses[0]);
+    options.keeper_command = keeper;
+    expect_refused(&options, "runs no processes");
+    options = options_of(0, NULL);
+    expect_refused(&options, "has to listen");
+    scripted_folder(folder);
+    options = options_of(0, addresses[0]);
+    options.folder = folder;
+    expect_refused(&options, "needs a store in a database");
+    scripted_folder_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(goes_on_with_what_a_killed_host_had, begin, end),
+        cmocka_unit_test_setup_teardown(finds_a_host_that_has_begun_anew_elsewhere, begin, end),
+        cmocka_unit_test_setup_teardown(refuses_what_members_cannot_do, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
