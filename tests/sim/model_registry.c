@@ -77,6 +77,14 @@ static void set_state(struct tri_hosts_model *model, struct tri_member *member, 
     (void)snprintf(member->why, sizeof member->why, "%s", why);
 }
 
+/* Where it listens it says when it does. */
+static void bring_up(struct tri_hosts_model *model, struct tri_member *member)
+{
+    set_state(model, member, TRI_MEMBER_UP, "");
+    member->address[0] = '\0';
+    member->has_key = false;
+}
+
 /* In place of a digest, the first bytes of the place. */
 static void digest(const struct tri_store_member *member, uint8_t place[32])
 {
@@ -143,9 +151,7 @@ static int enrol(struct model_registry *self, const struct tri_store_member *giv
     (void)snprintf(member->blobs, sizeof member->blobs, "%s", given->blobs);
     member->lease_ms = given->lease_ms;
     member->process_lease_ms = given->process_lease_ms;
-    set_state(model, member, TRI_MEMBER_UP, "");
-    member->address[0] = '\0';
-    member->has_key = false;
+    bring_up(model, member);
     *enrolled = member;
     return 0;
 }
@@ -346,6 +352,6 @@ uint64_t tri_hosts_model_claim(struct tri_hosts_model *model, uint64_t host)
         tri_hosts_model_give(model, 0, host);
     }
     member->signs.incarnation = ++model->incarnations;
-    set_state(model, member, TRI_MEMBER_UP, "");
+    bring_up(model, member);
     return member->signs.incarnation;
 }

@@ -5,7 +5,8 @@
  * the model. In half of the worlds there is one partition, so one host has the work; in the others
  * there are some, and several hosts work. At every moment: only the host of a partition commits to
  * it, and nobody is fenced who showed a sign of life while others could see it. In the end each
- * partition has a host that knows of it and goes on.
+ * partition has a host that knows of it and goes on, and those that work know by which key each of
+ * them listens in its present life.
  *
  * Each of the mistakes that are planted is found within some seeds.
  */
@@ -33,6 +34,7 @@ enum bug {
     KEEPS_INCARNATION, /* does not raise the incarnation of whom it fences */
     COUNTS_OUTAGE,     /* takes its own late look for another's silence */
     LOOKS_AT_FIRST,    /* takes only the work of the host of the first partition */
+    LISTENS_ONCE,      /* goes on with what its first life has said of where it listens */
 };
 
 /* A host: a process that looks once a second, by a clock of its own. */
@@ -44,7 +46,8 @@ struct host {
     const struct tri_member *target;
     bool has[PARTITIONS]; /* the partitions that it knows to be its own */
     bool is_active;       /* it has found that it has work, and commits */
-    uint64_t incarnation; /* as which it works then */
+    uint64_t incarnation; /* as which it works then, and its key */
+    uint64_t listening;   /* the incarnation that has said where it listens */
     uint32_t speed;       /* of its clock, in hundredths */
     uint64_t clock_us;
     uint64_t next_look_ms; /* by its clock */
@@ -193,6 +196,24 @@ static void look(struct world *world, struct host *host, bool is_late)
     }
 }
 
+static void make_key(uint64_t incarnation, uint8_t key[TR_WIRE_KEY_BYTES])
+{
+    memset(key, 0, TR_WIRE_KEY_BYTES);
+    memcpy(key, &incarnation, sizeof incarnation);
+}
+
+/* As with each beat, until it is said. */
+static void listen_once(struct world *world, struct host *host)
+{
+    uint8_t key[TR_WIRE_KEY_BYTES];
+    bool has_listened =
+        world->bug == LISTENS_ONCE ? host->listening != 0 : host->listening == host->incarnation;
+    make_key(host->incarnation, key);
+    if (!has_listened && tri_registry_listen(host->registry, host->name, key) == 0) {
+        host->listening = host->incarnation;
+    }
+}
+
 static void commit(struct world *world, struct host *host)
 {
     if (world->model.is_away) {
@@ -235,6 +256,9 @@ static void turn(struct world *world, struct host *host, bool has_faults)
     if (host->registry != NULL && clock_ms(host) >= host->next_look_ms) {
         bool is_late = has_faults && draw_below(&world->draw, 20) == 0;
         look(world, host, is_late);
+        if (host->registry != NULL && host->is_active) {
+            listen_once(world, host);
+        }
         host->still_ms = is_late ? draw_below(&world->draw, 3 * LEASE_MS) : host->still_ms;
     } else if (host->registry != NULL && host->is_active) {
         commit(world, host);
@@ -295,6 +319,27 @@ static void pass(struct world *world, uint64_t span_ms, bool has_faults)
     }
 }
 
+/* Whether a host that works knows how to reach another that does. */
+static bool does_know(const struct host *host, const struct host *other)
+{
+    uint8_t key[TR_WIRE_KEY_BYTES];
+    const struct tri_member *member = tri_member_view_find(&host->seen, other->registry->self);
+    make_key(other->incarnation, key);
+    return member != NULL && member->has_key && strcmp(member->address, other->name) == 0 &&
+           memcmp(member->key, key, sizeof key) == 0;
+}
+
+static void check_links(struct world *world)
+{
+    for (size_t i = 0; i < HOSTS * HOSTS && world->wrong == NULL; i++) {
+        const struct host *host = &world->hosts[i / HOSTS];
+        const struct host *other = &world->hosts[i % HOSTS];
+        if (host->is_active && other->is_active && !does_know(host, other)) {
+            world->wrong = "a host does not know in the end where another listens";
+        }
+    }
+}
+
 static void check_end(struct world *world)
 {
     size_t active = 0;
@@ -315,6 +360,7 @@ static void check_end(struct world *world)
     if (world->wrong == NULL && !is_right) {
         world->wrong = "a partition has no host in the end that goes on with it";
     }
+    check_links(world);
 }
 
 /* Partitions for all hosts, which have begun. */
@@ -381,7 +427,8 @@ static void test_work_has_one_host(void **state)
 
 static void test_planted_mistakes_are_found(void **state)
 {
-    static const enum bug bugs[] = {TAKES_UNSEEN, KEEPS_INCARNATION, COUNTS_OUTAGE, LOOKS_AT_FIRST};
+    static const enum bug bugs[] = {TAKES_UNSEEN, KEEPS_INCARNATION, COUNTS_OUTAGE, LOOKS_AT_FIRST,
+                                    LISTENS_ONCE};
     (void)state;
     for (size_t i = 0; i < TR_COUNT_OF(bugs); i++) {
         uint64_t takes = 0;
