@@ -31,6 +31,16 @@ static void print_age(struct tr_table *table, uint64_t age_ms)
     tr_buffer_fini(&age);
 }
 
+/* Which of all groups are a host's, by their partitions. */
+static void print_share(struct tr_table *table, uint64_t owned, size_t count)
+{
+    if (owned == 0 || owned == count) {
+        tr_table_print(table, "%s", owned > 0 ? "all" : "-");
+    } else {
+        tr_table_print(table, "%llu of %zu", (unsigned long long)owned, count);
+    }
+}
+
 static void print_row(const struct hosts *hosts, const struct tri_member *member,
                       struct tr_table *table)
 {
@@ -41,7 +51,7 @@ static void print_row(const struct hosts *hosts, const struct tri_member *member
     tr_table_text(table, tr_text_of(tri_member_show(member)));
     print_age(table, now_ms > member->since_ms ? now_ms - member->since_ms : 0);
     print_age(table, member->silent_ms);
-    tr_table_print(table, "%s", member->owned > 0 ? "all" : "-");
+    print_share(table, member->owned, view->partition_count);
     tr_table_text(table, tr_text_of(member->machine));
     tr_table_text(table, tr_text_of(member->folder));
     tr_table_text(table, tr_text_of(member->why[0] != '\0' ? member->why : "-"));
@@ -213,7 +223,8 @@ const struct tr_command tr_command_hosts = {
     .text =
         "Of the hosts that `troupe serve` was started on with one store in PostgreSQL, one is\n"
         "up and has the work; the others stand by, have left, are silent for longer than their\n"
-        "lease (suspected), or were fenced by another (dead), and why. deploy/HOSTS.md says more.\n"
+        "lease (suspected), or were fenced by another (dead), and why. GROUPS is how many of the\n"
+        "partitions of all groups a host has. deploy/HOSTS.md says more.\n"
         "forget NAME   one that will never be back: what it ran begins anew. It says that\n"
         "              nothing of that host runs any more.",
     .examples = "  troupe hosts --store postgresql://troupe_engine@db.example/troupe\n"

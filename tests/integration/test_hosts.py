@@ -264,6 +264,10 @@ class MembersTest(HostsTest):
         for name in "ba":
             self.served[name].signal(signal.SIGKILL)
         wait_until(lambda: self.states() == {"a": "suspected", "b": "suspected"}, "both are silent")
+        self.run_sql("UPDATE troupe.partitions SET host = 2 WHERE number >= 1000")
+        shares = re.findall(r" (\d+ of \d+) ", self.troupe("hosts")[0])
+        self.assertEqual(shares, ["1000 of 1024", "24 of 1024"])
+        self.run_sql("UPDATE troupe.partitions SET host = 1")
         self.troupe("hosts", "forget", "b")
         self.assertEqual(self.states(), {"a": "suspected"})
         shown, _ = self.troupe("hosts")
