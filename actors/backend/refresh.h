@@ -263,9 +263,25 @@ TR_MUST_USE int tri_refresh_job_waits(struct tri_refresh *refresh, struct tri_jo
 /* Tells its task all that is known, once more. */
 TR_MUST_USE int tri_refresh_job_tell(struct tri_refresh *refresh, struct tri_job_row *job);
 
+/* Keeps an end, to be told, or to be told again. TR_LIMIT: there is no room for more of them. */
+TR_MUST_USE int tri_refresh_job_keep_end(struct tri_refresh *refresh, struct tri_job_row *job,
+                                         const struct tr_refresh_news *end);
+
 /* A failure as an end. */
 struct tr_refresh_news tri_refresh_job_failure(uint8_t phase, const char *code,
                                                struct tr_text message);
+
+/* ---------------------------------------------------------- refresh_grace.c */
+
+/* Takes the grace that a report gives a job, or takes it away. */
+TR_MUST_USE int tri_refresh_grace_take(struct tri_refresh *refresh, struct tri_job_row *job,
+                                       const struct tr_webapi_report *report);
+
+/* How much is left of a job's grace; false: it has none. And it is over. */
+bool tri_refresh_grace_left(const struct tri_refresh *refresh, const struct tri_job_row *job,
+                            uint64_t *left_ms);
+TR_MUST_USE int tri_refresh_grace_on_over(struct tri_refresh *refresh, uint32_t number,
+                                          struct tri_job_row *job);
 
 /* ------------------------------------------------------- refresh_capacity.c */
 

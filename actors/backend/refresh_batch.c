@@ -83,6 +83,16 @@ static int api_write_json(struct tr_webapi_batch *side, struct tr_bytes value,
     return json_of_value(&batch_of(side)->arena, value, json);
 }
 
+/* What an older plugin does not know of a report is nothing. */
+static struct tr_webapi_report known_of(const struct tri_refresh *refresh,
+                                        const struct tr_webapi_report *report)
+{
+    struct tr_webapi_report known = {0};
+    bool has_graces = refresh->plugin != NULL && refresh->plugin->abi >= 3;
+    memcpy(&known, report, has_graces ? sizeof known : offsetof(struct tr_webapi_report, grace_ms));
+    return known;
+}
+
 /*
  * Our own errors end the handling, whatever the plugin makes of them. So a plugin that ignores the
  * result of a report cannot turn a failure of the engine into a batch that seems to have been read.
@@ -95,7 +105,8 @@ static int api_report(struct tr_webapi_batch *side, const struct tr_webapi_repor
         report->outputs.size > TR_WEBAPI_OUTPUTS_BYTES_MAX || report->phase > TR_TASK_PHASE_MAX) {
         return TR_LIMIT;
     }
-    int error = tri_refresh_report_take(batch->refresh, batch->verb, report);
+    const struct tr_webapi_report known = known_of(batch->refresh, report);
+    int error = tri_refresh_report_take(batch->refresh, batch->verb, &known);
     if (batch->error == 0) {
         batch->error = error;
     }

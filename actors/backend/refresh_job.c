@@ -115,12 +115,16 @@ int tri_refresh_job_wait_poll(struct tri_refresh *refresh, uint32_t number, stru
         interval_ms *= 2;
     }
     interval_ms = interval_ms > TR_WEBAPI_INTERVAL_MS_MAX ? TR_WEBAPI_INTERVAL_MS_MAX : interval_ms;
+    uint64_t left_ms = UINT64_MAX;
+    bool has_grace = tri_refresh_grace_left(refresh, job, &left_ms);
+    bool is_streamed = serves && !is_unheard(refresh, job);
     job->marks &= (uint16_t)~TRI_JOB_STREAMED;
-    if (serves && !is_unheard(refresh, job)) {
-        job->marks |= TRI_JOB_STREAMED;
+    job->marks |= is_streamed ? TRI_JOB_STREAMED : 0;
+    if (is_streamed && !has_grace) {
         return tri_refresh_clock_add_sweep(refresh, number);
     }
-    return tri_refresh_clock_add(refresh, number, interval_ms);
+    bool is_grace_next = has_grace && (is_streamed || left_ms < interval_ms);
+    return tri_refresh_clock_add(refresh, number, is_grace_next ? left_ms : interval_ms);
 }
 
 /*
@@ -164,8 +168,12 @@ static int poll(struct tri_refresh *refresh, uint32_t number, struct tri_job_row
 int tri_refresh_job_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     bool is_ending = (job->marks & TRI_JOB_ENDING) != 0;
+    uint64_t left_ms;
     bool is_due;
     int error;
+    if (tri_refresh_grace_left(refresh, job, &left_ms) && left_ms == 0) {
+        return tri_refresh_grace_on_over(refresh, number, job);
+    }
     switch (job->stage) {
     case TR_WEBAPI_STAGE_TERMINAL:
         if (is_to_be_removed(refresh, job)) {

@@ -106,9 +106,8 @@ static bool is_plain(const struct tr_refresh_news *end)
            end->exit_status == 0;
 }
 
-/* Keeps an end, to be told, or to be told again. TR_LIMIT: there is no room for more of them. */
-static int keep_end(struct tri_refresh *refresh, struct tri_job_row *job,
-                    const struct tr_refresh_news *end)
+int tri_refresh_job_keep_end(struct tri_refresh *refresh, struct tri_job_row *job,
+                             const struct tr_refresh_news *end)
 {
     size_t size = tr_refresh_news_schema.size_max(end);
     uint8_t *room = tr_alloc(size);
@@ -147,7 +146,7 @@ int tri_refresh_job_end(struct tri_refresh *refresh, uint32_t number, struct tri
     job->phase = end->phase;
     job->marks &= (uint16_t)~TRI_JOB_EXPLAINS;
     bool is_kept = !tr_key_is_none(job->watched.actor.key) && !is_plain(end);
-    error = is_kept ? keep_end(refresh, job, &news)
+    error = is_kept ? tri_refresh_job_keep_end(refresh, job, &news)
                     : tri_refresh_blob_set(refresh, &job->blob, (struct tr_bytes){0});
     /* Where there is no room its task hears all of it now, and only the phase if it asks again. */
     return error != 0 && error != TR_LIMIT ? error : tell_new(refresh, job, &news);
@@ -243,7 +242,7 @@ int tri_refresh_job_made(struct tri_refresh *refresh, uint8_t verb, uint32_t num
 static int keep_or_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                        const struct tr_refresh_news *end)
 {
-    int error = keep_end(refresh, job, end);
+    int error = tri_refresh_job_keep_end(refresh, job, end);
     return error == TR_LIMIT ? tri_refresh_job_end(refresh, number, job, end) : error;
 }
 
@@ -266,21 +265,37 @@ static int take_end(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
     return keep_or_end(refresh, number, job, &end);
 }
 
+/* Whether it is of before what is known; else it is the last there is. A watch tells in order. */
+static bool is_old(const struct tri_refresh *refresh, struct tri_job_row *job,
+                   const struct tr_webapi_report *report)
+{
+    if (refresh->watched != NULL || report->order == 0) {
+        return false;
+    }
+    bool is_before = report->order < job->order;
+    job->order = is_before ? job->order : report->order;
+    return is_before;
+}
+
 static int take_phase(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
                       struct tri_job_row *job, const struct tr_webapi_report *report)
 {
     bool is_explaining = (job->marks & TRI_JOB_EXPLAINS) != 0;
-    if (report->order != 0 && report->order < job->order) {
+    if (is_old(refresh, job, report)) {
         return 0;
     }
-    job->order = report->order != 0 ? report->order : job->order;
     if (is_explaining != (verb == TR_WEBAPI_VERB_FAILURES) ||
         report->phase == TR_TASK_PHASE_UNDEFINED) {
         return 0;
     }
     if (tr_phase_is_end(TR_SUBJECT_TASK, report->phase)) {
         job->marks |= TRI_JOB_FOUND_NEWS;
+        job->marks |= report->is_there ? TRI_JOB_THERE : 0;
         return take_end(refresh, verb, number, job, report);
+    }
+    int error = is_explaining ? 0 : tri_refresh_grace_take(refresh, job, report);
+    if (error != 0) {
+        return error;
     }
     uint16_t hash = hash_of(report->reason, report->place, report->log_uri);
     bool has_words = report->reason.size + report->place.size + report->log_uri.size > 0;
@@ -351,6 +366,7 @@ static int take_is(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
                    struct tri_job_row *job, const struct tr_webapi_report *report)
 {
     bool is_done = false;
+    job->marks |= report->is_gone ? TRI_JOB_REMOVED : 0;
     int error = take_handle(refresh, number, job, report, &is_done);
     if (error != 0 || is_done || job->stage == TR_WEBAPI_STAGE_TERMINAL) {
         return error;
@@ -400,6 +416,12 @@ static int find(struct tri_refresh *refresh, const struct tr_webapi_report *repo
     return error;
 }
 
+static bool has_grace(const struct tri_refresh *refresh, const struct tri_job_row *job)
+{
+    uint64_t left_ms;
+    return tri_refresh_grace_left(refresh, job, &left_ms);
+}
+
 int tri_refresh_report_take(struct tri_refresh *refresh, uint8_t verb,
                             const struct tr_webapi_report *report)
 {
@@ -417,6 +439,7 @@ int tri_refresh_report_take(struct tri_refresh *refresh, uint8_t verb,
     error = tri_refresh_job_is_called(refresh, job, &is_called);
     uint16_t marks = job->marks;
     uint8_t stage = job->stage;
+    bool had_grace = has_grace(refresh, job);
     job->marks &= (uint16_t)~TRI_JOB_FOUND_NEWS;
     switch (error == 0 ? report->news : UINT8_MAX) {
     case TR_WEBAPI_IS:
@@ -439,7 +462,8 @@ int tri_refresh_report_take(struct tri_refresh *refresh, uint8_t verb,
         break;
     }
     job->marks |= marks & TRI_JOB_FOUND_NEWS;
-    bool has_moved = stage != job->stage || (marks ^ job->marks) & TRI_JOB_EXPLAINS;
+    bool has_moved = stage != job->stage || had_grace != has_grace(refresh, job) ||
+                     ((marks ^ job->marks) & TRI_JOB_EXPLAINS) != 0;
     if (error != 0 || is_called || !has_moved) {
         return error;
     }

@@ -62,6 +62,7 @@ enum tri_job_mark {
     TRI_JOB_UNENDED = 1 << 12,   /* the last call that was to end it has not */
     TRI_JOB_EARLIER = 1 << 13,   /* it was called for in an earlier life of the engine */
     TRI_JOB_REMOVED = 1 << 14,   /* it has ended, and what was left of it is gone */
+    TRI_JOB_THERE = 1 << 15,     /* it has ended, and would stay for ever */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */
@@ -71,7 +72,13 @@ enum tri_job_mark {
 struct tri_job_row {
     struct tr_watched watched; /* its task; serial 0: nobody's */
     uint64_t due_ms;           /* in a clock's list */
-    uint64_t order;            /* of the last report that had one */
+    union {
+        uint64_t order; /* of the last report that had one */
+        struct {        /* in the watched shape, which orders nothing: refresh_grace.c */
+            uint32_t grace_since_s; /* since when it has a grace; 0: it has none */
+            uint32_t grace_ms;      /* how long that is */
+        };
+    };
     uint64_t since_ms; /* since when it is made, of unknown outcome, to be ended, or unseen */
     uint32_t list;     /* the row of the list it is in; 0: none */
     uint32_t next;

@@ -307,7 +307,8 @@ int tri_kubernetes_read_cancel(struct tr_webapi_batch *batch,
     for (uint32_t i = 0; i < batch->count; i++) {
         const struct tr_webapi_report gone = {.identity = batch->items[i].identity,
                                               .news = TR_WEBAPI_IS,
-                                              .phase = TR_TASK_PHASE_ABORTED};
+                                              .phase = TR_TASK_PHASE_ABORTED,
+                                              .is_gone = true};
         const struct tr_webapi_report refused = {.identity = batch->items[i].identity,
                                                  .news = TR_WEBAPI_REFUSED,
                                                  .message = said.message};

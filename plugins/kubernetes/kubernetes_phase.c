@@ -5,6 +5,8 @@
  */
 #include "plugins/kubernetes/kubernetes.h"
 
+#include <signal.h>
+
 #define WORDS_MAX 1000
 
 /* A pod on its way to a report. */
@@ -124,25 +126,77 @@ static int read_containers(const struct view *view, struct containers *all)
 
 /* --------------------------------------------------------------------------------- pending */
 
-/* What a container waits for. What is not here keeps the phase, and is shown. */
-static const struct {
+/* How long what may pass by itself may last, where the settings say nothing. */
+#define IMAGE_GRACE_MS 180000
+#define UNKNOWN_GRACE_MS 600000
+
+#define FINE(reason)                                                   \
+    {                                                                  \
+        reason, reason, TR_TASK_PHASE_INITIALIZING, TR_FAILURE_NONE, 0 \
+    }
+#define AT_ONCE(reason)                                                     \
+    {                                                                       \
+        reason, reason, TR_TASK_PHASE_PERMANENT_FAILURE, TR_FAILURE_USER, 0 \
+    }
+
+/*
+ * What a container waits for, and what comes of it: nothing, or an end when its grace is over. An
+ * image that cannot be pulled is tried again, and says both of its words in turn. The last row is
+ * for all that is not known.
+ */
+static const struct wait {
     const char *reason;
-    uint8_t phase;
+    const char *code; /* NULL: the reason */
+    uint8_t end;      /* enum tr_task_phase; INITIALIZING: none */
+    uint8_t failure;
+    uint32_t grace_ms;
 } waits[] = {
-    {"ContainerCreating", TR_TASK_PHASE_INITIALIZING},
-    {"PodInitializing", TR_TASK_PHASE_INITIALIZING},
-    {"ErrImagePull", TR_TASK_PHASE_INITIALIZING},
-    {"ImagePullBackOff", TR_TASK_PHASE_INITIALIZING},
-    {"CreateContainerError", TR_TASK_PHASE_INITIALIZING},
-    {"CreateContainerConfigError", TR_TASK_PHASE_PERMANENT_FAILURE},
-    {"InvalidImageName", TR_TASK_PHASE_PERMANENT_FAILURE},
+    FINE("ContainerCreating"),
+    FINE("PodInitializing"),
+    {"ErrImagePull", "ImagePullBackOff", TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_USER,
+     IMAGE_GRACE_MS},
+    {"ImagePullBackOff", "ImagePullBackOff", TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_USER,
+     IMAGE_GRACE_MS},
+    {"CreateContainerError", "CreateContainerError", TR_TASK_PHASE_PERMANENT_FAILURE,
+     TR_FAILURE_USER, IMAGE_GRACE_MS},
+    AT_ONCE("CreateContainerConfigError"),
+    AT_ONCE("InvalidImageName"),
+    {"", NULL, TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_SYSTEM, UNKNOWN_GRACE_MS},
 };
+
+static const struct wait *find_wait(struct tr_text reason)
+{
+    size_t i = 0;
+    while (i + 1 < TR_COUNT_OF(waits) && !tr_text_equal(reason, tr_text_of(waits[i].reason))) {
+        i++;
+    }
+    return &waits[i];
+}
 
 static struct tr_text joined(const struct view *view, struct tr_text reason, struct tr_text message)
 {
     return message.size == 0 ? reason
                              : tri_kubernetes_format(view->batch, "%.*s: %.*s", (int)reason.size,
                                                      reason.data, (int)message.size, message.data);
+}
+
+/* A pod that never begins does not end either: whatever fails it has to be removed then. */
+static void on_waiting(struct view *view, const struct containers *all)
+{
+    const struct wait *wait = find_wait(all->waiting);
+    struct tr_webapi_report *report = &view->report;
+    report->phase = TR_TASK_PHASE_INITIALIZING;
+    report->reason = joined(view, all->waiting, all->waiting_message);
+    if (wait->end == TR_TASK_PHASE_INITIALIZING) {
+        return;
+    }
+    report->failure = wait->failure;
+    report->code = wait->code != NULL ? tr_text_of(wait->code) : all->waiting;
+    report->message = report->reason;
+    report->grace_ms = wait->grace_ms;
+    report->grace_phase = wait->end;
+    report->is_there = wait->grace_ms == 0;
+    report->phase = wait->grace_ms == 0 ? wait->end : report->phase;
 }
 
 static int on_pending(struct view *view)
@@ -166,17 +220,7 @@ static int on_pending(struct view *view)
     if (all.waiting.size == 0) {
         return 0;
     }
-    report->phase = TR_TASK_PHASE_INITIALIZING;
-    report->reason = joined(view, all.waiting, all.waiting_message);
-    for (size_t i = 0; i < TR_COUNT_OF(waits); i++) {
-        report->phase = tr_text_equal(all.waiting, tr_text_of(waits[i].reason)) ? waits[i].phase
-                                                                                : report->phase;
-    }
-    if (report->phase == TR_TASK_PHASE_PERMANENT_FAILURE) {
-        report->failure = TR_FAILURE_USER;
-        report->code = all.waiting;
-        report->message = report->reason;
-    }
+    on_waiting(view, &all);
     return 0;
 }
 
@@ -231,6 +275,12 @@ static void fail_by_container(struct view *view, const struct containers *all)
                                (int)words.size, words.data));
 }
 
+static void fail_deleted(struct view *view)
+{
+    fail(view, TR_FAILURE_SYSTEM, tr_text_of("ResourceDeletedExternally"),
+         tr_text_of("somebody else has deleted the pod"));
+}
+
 static int on_failed(struct view *view)
 {
     struct condition disrupted;
@@ -251,12 +301,16 @@ static int on_failed(struct view *view)
         return error;
     }
     bool is_disrupted = tr_text_equal(disrupted.status, tr_text_of("True"));
+    bool is_deleted = !tr_scan_is_none(view->members[TRI_KUBERNETES_DELETION]);
+    bool was_ended = all.exit_status == 128 + SIGTERM || all.exit_status == 128 + SIGKILL;
     if (is_disrupted || is_from_outside(reason)) {
         struct tr_text why = reason.size > 0 ? joined(view, reason, message)
                                              : joined(view, disrupted.reason, disrupted.message);
         fail(view, TR_FAILURE_SYSTEM, tr_text_of("Interrupted"), why);
     } else if (tr_text_equal(reason, tr_text_of("DeadlineExceeded"))) {
         fail(view, TR_FAILURE_SYSTEM, reason, message);
+    } else if (is_deleted && was_ended && !all.was_killed_for_memory) {
+        fail_deleted(view);
     } else if (all.has_failed) {
         fail_by_container(view, &all);
     } else if (reason.size > 0) {
@@ -352,10 +406,10 @@ int tri_kubernetes_report(struct tr_webapi_batch *batch, const struct tr_bytes *
         return error;
     }
     view.report.handle = tri_kubernetes_handle(uid, room);
+    view.report.is_gone = is_gone;
     bool has_ended = tr_phase_is_end(TR_SUBJECT_TASK, view.report.phase);
     if (is_gone && !has_ended) {
-        fail(&view, TR_FAILURE_SYSTEM, tr_text_of("ResourceDeletedExternally"),
-             tr_text_of("somebody else has deleted the pod"));
+        fail_deleted(&view);
     } else if (!has_ended && !tr_scan_is_none(members[TRI_KUBERNETES_DELETION])) {
         view.report.reason = tr_text_of("its pod is being deleted");
     }

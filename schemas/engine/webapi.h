@@ -179,6 +179,16 @@ struct tr_webapi_report {
     struct tr_text place;   /* where it runs, for people */
     struct tr_text log_uri; /* where its logs are, for people */
     struct tr_text outputs; /* JSON, where the back end gives them itself */
+    /*
+     * Since ABI 3, of the watched shape. A phase that is no end may have a grace: unless a report
+     * without one comes, the job ends so long after the first that had one, by `grace_phase`,
+     * `failure`, `code` and `message` of the last. What has ended may still be there and would stay
+     * for ever: it is removed before all others. Of what is gone there is nothing to remove.
+     */
+    uint32_t grace_ms;
+    uint8_t grace_phase;
+    bool is_there;
+    bool is_gone;
 };
 
 /* What the framework does for a verb's functions; each only while one of them runs. */

@@ -73,6 +73,13 @@ static int read_line(struct tr_webapi_batch *batch, const char *line)
         .message = tr_text_of(code[0] != '\0' ? "it says why" : ""),
         .failure = code[0] != '\0' ? TR_FAILURE_USER : TR_FAILURE_NONE,
     };
+    if (back.graces_ms > 0 && report.phase == TR_TASK_PHASE_INITIALIZING) {
+        report.grace_ms = back.graces_ms;
+        report.grace_phase = TR_TASK_PHASE_RETRYABLE_FAILURE;
+        report.failure = TR_FAILURE_USER;
+        report.code = tr_text_of("Stuck");
+        report.message = tr_text_of("it says why");
+    }
     return batch->api->report(batch, &report);
 }
 

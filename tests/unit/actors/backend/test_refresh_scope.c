@@ -254,6 +254,71 @@ static void test_a_line_that_cannot_be_read_is_made_up_for(void **state)
     refresh_stand_end();
 }
 
+/*
+ * What a job is in may last for ever: it ends when its grace is over, which runs from the first of
+ * such reports on, and is removed at once. One that is well again in time goes on.
+ */
+static void test_a_grace_ends_what_would_stay_for_ever(void **state)
+{
+    (void)state;
+    begin();
+    make("a.1", 3);
+    let_things_settle();
+    back.graces_ms = 180000;
+    for (uint32_t i = 0; i < 3; i++) {
+        back_phase(i, TR_TASK_PHASE_INITIALIZING);
+    }
+    refresh_stand_pass(100000);
+    back_phase(0, TR_TASK_PHASE_INITIALIZING); /* said again, which gives no more of it */
+    back_phase(1, TR_TASK_PHASE_RUNNING);
+    refresh_stand_pass(75000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 0);
+    refresh_stand_pass(60000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 2);
+    assert_int_equal(refresh_stand_holder(1)->phase, TR_TASK_PHASE_RUNNING);
+    assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_RETRYABLE_FAILURE);
+    assert_true(tr_text_equal(tr_array_get(&refresh_stand_holder(0)->code), tr_text_of("Stuck")));
+    assert_int_equal(back_live(), 3);
+    refresh_stand_drop(0);
+    refresh_stand_drop(2);
+    refresh_stand_pass(1000);
+    assert_int_equal(back_live(), 1);
+    refresh_stand_end();
+}
+
+/* What lies behind the report of a plugin older than graces is not looked at. */
+static void test_an_older_plugin_gives_no_graces(void **state)
+{
+    (void)state;
+    begin();
+    back.plugin.abi = 2;
+    make("a.1", 1);
+    let_things_settle();
+    back.graces_ms = 1000;
+    back_phase(0, TR_TASK_PHASE_INITIALIZING);
+    refresh_stand_pass(60000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 0);
+    refresh_stand_end();
+}
+
+/* A crash begins it anew: it is not known how long the engine was away. */
+static void test_a_grace_outlives_a_crash(void **state)
+{
+    (void)state;
+    begin();
+    make("a.1", 1);
+    let_things_settle();
+    back.graces_ms = 180000;
+    back_phase(0, TR_TASK_PHASE_INITIALIZING);
+    refresh_stand_pass(100000);
+    refresh_stand_crash();
+    refresh_stand_pass(150000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 0);
+    refresh_stand_pass(90000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 1);
+    refresh_stand_end();
+}
+
 /* Without streams each is asked about, as of any other plugin. */
 static void test_without_streams_all_are_polled(void **state)
 {
@@ -421,6 +486,9 @@ int main(void)
         cmocka_unit_test(test_a_list_shows_what_was_missed),
         cmocka_unit_test(test_who_is_missing_was_deleted),
         cmocka_unit_test(test_who_was_never_shown_is_asked_about),
+        cmocka_unit_test(test_a_grace_ends_what_would_stay_for_ever),
+        cmocka_unit_test(test_a_grace_outlives_a_crash),
+        cmocka_unit_test(test_an_older_plugin_gives_no_graces),
         cmocka_unit_test(test_a_crash_forgets_nobody_who_is_missing),
         cmocka_unit_test(test_a_list_that_breaks_off_begins_anew),
         cmocka_unit_test(test_a_silent_watch_begins_anew),

@@ -124,12 +124,12 @@ static const struct {
     {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("ContainerCreating") "}",
      TR_TASK_PHASE_INITIALIZING, 0, "", "ContainerCreating: m"},
     {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("ImagePullBackOff") "}",
-     TR_TASK_PHASE_INITIALIZING, 0, "", "ImagePullBackOff: m"},
+     TR_TASK_PHASE_INITIALIZING, TR_FAILURE_USER, "ImagePullBackOff", "ImagePullBackOff: m"},
     {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS(
          "PodInitializing") ",\"initContainerStatuses\":" WAITS("ImagePullBackOff") "}",
-     TR_TASK_PHASE_INITIALIZING, 0, "", "ImagePullBackOff: m"},
+     TR_TASK_PHASE_INITIALIZING, TR_FAILURE_USER, "ImagePullBackOff", "ImagePullBackOff: m"},
     {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("WhoKnows") "}",
-     TR_TASK_PHASE_INITIALIZING, 0, "", "WhoKnows: m"},
+     TR_TASK_PHASE_INITIALIZING, TR_FAILURE_SYSTEM, "WhoKnows", "WhoKnows: m"},
     {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("InvalidImageName") "}",
      TR_TASK_PHASE_PERMANENT_FAILURE, TR_FAILURE_USER, "InvalidImageName", "InvalidImageName: m"},
     {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("CreateContainerConfigError") "}",
@@ -187,6 +187,71 @@ static void test_what_a_status_means(void **state)
     }
 }
 
+/* What a container waits for: its grace, and how the pod ends when that is over. */
+static void test_graces(void **state)
+{
+    static const struct {
+        const char *reason;
+        uint32_t grace_ms;
+        uint8_t phase;
+        uint8_t failure;
+        const char *code;
+    } graces[] = {
+        {"ContainerCreating", 0, 0, 0, ""},
+        {"PodInitializing", 0, 0, 0, ""},
+        {"ErrImagePull", 180000, TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_USER,
+         "ImagePullBackOff"},
+        {"ImagePullBackOff", 180000, TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_USER,
+         "ImagePullBackOff"},
+        {"CreateContainerError", 180000, TR_TASK_PHASE_PERMANENT_FAILURE, TR_FAILURE_USER,
+         "CreateContainerError"},
+        {"WhoKnows", 600000, TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_SYSTEM, "WhoKnows"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(graces); i++) {
+        char item[2000];
+        (void)set_up(state);
+        (void)snprintf(item, sizeof item,
+                       "{" META
+                       ",\"status\":{\"phase\":\"Pending\",\"containerStatuses\":[{\"name\":"
+                       "\"task\",\"state\":{\"waiting\":{\"reason\":\"%s\"}}}]}}",
+                       graces[i].reason);
+        assert_int_equal(tri_kubernetes_item(&fake.batch, bytes_of(item)), 0);
+        assert_int_equal(fake.last.phase, TR_TASK_PHASE_INITIALIZING);
+        assert_int_equal(fake.last.grace_ms, graces[i].grace_ms);
+        assert_int_equal(fake.last.grace_phase, graces[i].phase);
+        assert_int_equal(fake.last.failure, graces[i].failure);
+        assert_string_equal(shown(fake.last.code), graces[i].code);
+        assert_false(fake.last.is_there);
+    }
+}
+
+/* Killed because it is being deleted is no failure of the user's; what it did before is. */
+static void test_one_that_is_being_deleted(void **state)
+{
+    static const struct {
+        const char *status;
+        const char *code;
+    } deleted[] = {
+        {ENDED(143, "Error"), "ResourceDeletedExternally"},
+        {ENDED(137, "Error"), "ResourceDeletedExternally"},
+        {ENDED(137, "OOMKilled"), "OOMKilled"},
+        {ENDED(3, "Error"), "ProcessFailed"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(deleted); i++) {
+        char item[2000];
+        (void)set_up(state);
+        (void)snprintf(
+            item, sizeof item,
+            "{\"metadata\":{\"name\":\"x-m\",\"uid\":\"u\",\"deletionTimestamp\":\"now\","
+            "\"labels\":{\"troupe.dev/attempt\":\"x-0\",\"troupe.dev/store\":"
+            "\"00000000000000a7\"},\"annotations\":{\"troupe.dev/name\":\"x-m\"}},"
+            "\"status\":{\"phase\":\"Failed\",\"containerStatuses\":%s}}",
+            deleted[i].status);
+        assert_int_equal(tri_kubernetes_item(&fake.batch, bytes_of(item)), 0);
+        assert_string_equal(shown(fake.last.code), deleted[i].code);
+    }
+}
+
 /* ---------------------------------------------------------------------------------------- lines */
 
 static int line(const char *type, const char *meta, const char *status)
@@ -206,6 +271,7 @@ static void test_lines_of_a_watch(void **state)
     assert_int_equal(line("DELETED", META, "{\"phase\":\"Running\"}"), 0);
     assert_string_equal(shown(fake.last.code), "ResourceDeletedExternally");
     assert_int_equal(fake.last.failure, TR_FAILURE_SYSTEM);
+    assert_true(fake.last.is_gone);
     assert_int_equal(line("DELETED", META, "{\"phase\":\"Succeeded\"}"), 0);
     assert_int_equal(fake.last.phase, TR_TASK_PHASE_SUCCESS); /* its last state counts */
     fake.report_count = 0;
@@ -326,6 +392,8 @@ int main(void)
         cmocka_unit_test_setup(test_a_uid_fits_into_a_row, set_up),
         cmocka_unit_test_setup(test_groups, set_up),
         cmocka_unit_test_setup(test_what_a_status_means, set_up),
+        cmocka_unit_test_setup(test_graces, set_up),
+        cmocka_unit_test_setup(test_one_that_is_being_deleted, set_up),
         cmocka_unit_test_setup(test_lines_of_a_watch, set_up),
         cmocka_unit_test_setup(test_what_is_refused, set_up),
         cmocka_unit_test_setup(test_requests, set_up),
