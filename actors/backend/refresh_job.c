@@ -28,8 +28,9 @@ static int settle_submitted(struct tri_refresh *refresh, uint32_t number, struct
     if ((job->marks & TRI_JOB_EXPLAINS) != 0) {
         return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_FAILURES, false);
     }
-    if ((job->marks & TRI_JOB_ENDING) != 0) {
-        return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false);
+    if ((job->marks & TRI_JOB_ENDING) != 0) { /* before those that are only to be removed */
+        return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL,
+                                     refresh->watched != NULL);
     }
     return tri_refresh_job_wait_poll(refresh, number, job);
 }
@@ -41,14 +42,46 @@ static bool is_to_be_removed(const struct tri_refresh *refresh, const struct tri
            (job->marks & TRI_JOB_MADE) != 0 && (job->marks & TRI_JOB_REMOVED) == 0;
 }
 
+/* How long it stays for people to look at; what would stay for ever is in the way. */
+static uint64_t keep_ms_of(const struct tri_refresh *refresh, const struct tri_job_row *job)
+{
+    bool is_kept = refresh->plugin != NULL && refresh->place != NULL && !refresh->is_aside &&
+                   (job->marks & TRI_JOB_THERE) == 0;
+    return is_kept ? tr_webapi_keep_ms(refresh->plugin, &refresh->place->endpoint, job->phase) : 0;
+}
+
+/* Removes it when its time has come, which a long one takes more than one wait for. */
+static int remove_in_time(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    uint64_t over_ms = tri_refresh_job_since_ms(refresh, job) + keep_ms_of(refresh, job);
+    if (over_ms > refresh->now_ms) {
+        return tri_refresh_clock_add(refresh, number, over_ms - refresh->now_ms);
+    }
+    bool is_urgent = (job->marks & TRI_JOB_THERE) != 0;
+    return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, is_urgent);
+}
+
 static int settle_terminal(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
-    if (tr_key_is_none(job->watched.actor.key) && is_to_be_removed(refresh, job)) {
-        return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false);
+    if (!tr_key_is_none(job->watched.actor.key)) {
+        return 0;
     }
-    return tr_key_is_none(job->watched.actor.key)
-               ? tri_refresh_tombstone_settle(refresh, number, job)
-               : 0;
+    if (is_to_be_removed(refresh, job)) {
+        job->since_ms = refresh->now_ms;
+        return remove_in_time(refresh, number, job);
+    }
+    return tri_refresh_tombstone_settle(refresh, number, job);
+}
+
+/* What waits to be removed, and may be gone by now; or a tombstone. */
+static int terminal_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    if (is_to_be_removed(refresh, job)) {
+        return remove_in_time(refresh, number, job);
+    }
+    return (job->marks & TRI_JOB_TOMBSTONE) != 0
+               ? tri_refresh_reconcile_on_time(refresh, number, job)
+               : tri_refresh_job_settle(refresh, number, job);
 }
 
 int tri_refresh_job_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
@@ -176,10 +209,7 @@ int tri_refresh_job_on_time(struct tri_refresh *refresh, uint32_t number, struct
     }
     switch (job->stage) {
     case TR_WEBAPI_STAGE_TERMINAL:
-        if (is_to_be_removed(refresh, job)) {
-            return tri_refresh_job_settle(refresh, number, job);
-        }
-        return tri_refresh_reconcile_on_time(refresh, number, job);
+        return terminal_on_time(refresh, number, job);
     case TR_WEBAPI_STAGE_UNKNOWN:
         return tri_refresh_reconcile_on_time(refresh, number, job);
     case TR_WEBAPI_STAGE_CANCELLING:

@@ -28,6 +28,9 @@
 #define TR_REFRESH_QUIET_MS_MAX 500
 #define TR_REFRESH_QUIET_JOB_MS_MAX 10
 
+/* What has ended is removed by full calls, of which the last waits so long for more. */
+#define TR_REFRESH_REMOVE_MS 5000
+
 /* While jobs of its group are looked for, one that makes jobs waits so long for those not made. */
 #define TR_REFRESH_GATHER_MS 1000
 

@@ -165,6 +165,12 @@ static int due_to_make(struct tri_refresh *refresh, const struct tri_list_row *q
     return error;
 }
 
+/* What has ended, and is in nobody's way; those that are come first in a queue. */
+static bool is_removal(const struct tri_job_row *job)
+{
+    return job->stage == TR_WEBAPI_STAGE_TERMINAL && (job->marks & TRI_JOB_THERE) == 0;
+}
+
 /* When a partial batch may leave; UINT64_MAX: not before a call of its group has ended. */
 static int due_of(struct tri_refresh *refresh, const struct tri_list_row *queue, uint64_t *due_ms)
 {
@@ -181,6 +187,10 @@ static int due_of(struct tri_refresh *refresh, const struct tri_list_row *queue,
         return 0;
     }
     due = due < latest ? due : latest;
+    if (queue->verb == TR_WEBAPI_VERB_CANCEL && is_removal(row)) {
+        uint64_t begin_ms = queue->first_ms > queue->full_ms ? queue->first_ms : queue->full_ms;
+        due = begin_ms + TR_REFRESH_REMOVE_MS;
+    }
     if (queue->verb == TR_WEBAPI_VERB_STATUS && refresh->state->partial_ms > due) {
         due = refresh->state->partial_ms;
     }

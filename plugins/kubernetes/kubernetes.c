@@ -251,6 +251,7 @@ static const struct tr_config_key task_keys[] = {KEYS_OF_BOTH};
 
 /* `share`, the last one, is a text or a mapping. */
 static const struct tr_config_key settings_keys[] = {KEYS_OF_BOTH,
+                                                     {"keep", TR_CODEC_MAP},
                                                      {"outputs", TR_CODEC_TEXT},
                                                      {"object_store", TR_CODEC_MAP},
                                                      {"share", TR_CODEC_TEXT}};
@@ -310,6 +311,9 @@ static int check_endpoint(struct tr_bytes config, char *problem, size_t problem_
         error = check_common(&checker, config);
     }
     if (error == 0) {
+        error = tri_kubernetes_check_keep(&checker, config);
+    }
+    if (error == 0) {
         error = tri_pod_check_share(&checker, tr_json_get(config, "share"));
     }
     return error != 0 ? error : tri_pod_check_objects(&checker, config);
@@ -340,6 +344,7 @@ static const struct tr_webapi_watch watch = {
     .write_list = tri_kubernetes_write_list,
     .item = tri_kubernetes_item,
     .rest = tri_kubernetes_rest,
+    .keep_ms = tri_kubernetes_keep_ms,
 };
 
 static const struct tr_webapi shape = {

@@ -133,6 +133,11 @@ int tri_kubernetes_write_cancel(struct tr_webapi_batch *batch, struct tr_webapi_
 int tri_kubernetes_read_cancel(struct tr_webapi_batch *batch,
                                const struct tr_webapi_response *response);
 
+/* ---- How long what has ended stays: kubernetes_keep.c. --------------------------------------- */
+
+uint64_t tri_kubernetes_keep_ms(const struct tr_webapi_endpoint *endpoint, uint8_t phase);
+int tri_kubernetes_check_keep(const struct tri_pod_checker *checker, struct tr_bytes config);
+
 int tri_kubernetes_scope(struct tr_webapi_batch *batch, struct tr_text *scope);
 int tri_kubernetes_write_list(struct tr_webapi_batch *batch, struct tr_text page,
                               struct tr_webapi_request *request);

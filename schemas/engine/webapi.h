@@ -310,6 +310,9 @@ struct tr_webapi_watch {
     int (*item)(struct tr_webapi_batch *batch, struct tr_bytes item);
     /* Reads the page without its items: api->next_page, or api->resume where it was the last. */
     int (*rest)(struct tr_webapi_batch *batch, struct tr_bytes rest);
+    /* Since ABI 3. How long what has ended by a phase stays before it is removed; NULL: not at all.
+     */
+    uint64_t (*keep_ms)(const struct tr_webapi_endpoint *endpoint, uint8_t phase);
 };
 
 /*
@@ -415,6 +418,14 @@ struct tr_webapi {
 static inline const struct tr_webapi_watch *tr_webapi_watch_of(const struct tr_plugin *plugin)
 {
     return plugin->abi >= 2 && plugin->webapi != NULL ? plugin->webapi->watch : NULL;
+}
+
+static inline uint64_t tr_webapi_keep_ms(const struct tr_plugin *plugin,
+                                         const struct tr_webapi_endpoint *endpoint, uint8_t phase)
+{
+    const struct tr_webapi_watch *watch = tr_webapi_watch_of(plugin);
+    bool has = plugin->abi >= 3 && watch != NULL && watch->keep_ms != NULL;
+    return has ? watch->keep_ms(endpoint, phase) : 0;
 }
 
 /* Zeros where it has none of its own. */

@@ -50,7 +50,7 @@ class KubernetesTest(ProgramTest):
         """Writes the settings: every process task goes to the double."""
         kubernetes = {"path": str(PROGRAM.parent / "tests/plugins/kubernetes.so"),
                       "endpoint": self.double.endpoint, "image": "debian:12",
-                      "share": str(self.folder), **keys}
+                      "share": str(self.folder), "keep": {"failed": "0s"}, **keys}
         document = {"task_types": {"process": "kubernetes"},
                     "plugins": {"kubernetes": {key: value for key, value in kubernetes.items()
                                                if value is not None}}}

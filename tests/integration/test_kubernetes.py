@@ -5,7 +5,7 @@ import json
 import signal
 import unittest
 
-from kubernetes import RUN_SIZE, SIZE, KubernetesTest
+from kubernetes import LONG_S, RUN_SIZE, SIZE, KubernetesTest
 
 SQUARES = """
 troupe: 1
@@ -45,7 +45,7 @@ class ArrayTest(KubernetesTest):
         self.assertLessEqual(calls["list pods"], 2, calls)
         self.assertLessEqual(calls["watch pods"], 3, calls)
         deletes = calls.get("delete pods", 0) + calls.get("deletecollection pods", 0)
-        self.assertLessEqual(deletes, SIZE / 10, calls)
+        self.assertLessEqual(deletes, SIZE / 500 + 2, calls)
 
     def test_a_kill_makes_no_pod_twice(self):
         self.double.control("settings", run_ms=300)
@@ -127,6 +127,31 @@ class EndTest(KubernetesTest):
         self.write_array(1)
         self.run_all(status=1)
         self.assertIn("failed quota: quota: must specify", self.failures()[-1][4])
+
+
+class KeepTest(KubernetesTest):
+    def test_what_has_failed_stays_for_people_to_look_at(self):
+        self.settle(keep={"succeeded": "0s"})
+        self.double.rules({"how": "failed", "times": 1})
+        self.write_array(2, "retries: 1")
+        self.run_all()
+        engine = self.start("serve")
+        self.double.wait(objects=[1, 1])
+        engine.signal(signal.SIGTERM)
+        engine.end(LONG_S)
+
+    def test_a_time_that_is_none_is_refused(self):
+        for keep, words in (
+                ({"failed": "1 hour"}, "plugins.kubernetes.keep.failed has to be a time such as "
+                 "30s or 1h30m, of a year at most, not '1 hour'"),
+                ({"failed": "400d"}, "plugins.kubernetes.keep.failed has to be a time such as 30s "
+                 "or 1h30m, of a year at most, not '400d'"),
+                ({"failed": 5}, "plugins.kubernetes.keep.failed has to be text, not a whole "
+                 "number, 0 or more"),
+                ({"fail": "1h"}, "plugins.kubernetes.keep has no key 'fail'; "
+                 "did you mean 'failed'?")):
+            self.settle(keep=keep)
+            self.assertIn(words, self.troupe("plugins", status=2)[1])
 
 
 class ExecuteTest(KubernetesTest):

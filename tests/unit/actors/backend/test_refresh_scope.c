@@ -461,6 +461,57 @@ static void test_what_has_ended_is_removed(void **state)
     refresh_stand_end();
 }
 
+static uint64_t keep_a_minute(const struct tr_webapi_endpoint *endpoint, uint8_t phase)
+{
+    (void)endpoint;
+    return phase == TR_TASK_PHASE_SUCCESS ? 0 : 60000;
+}
+
+/* However long an array takes to end, the calls that remove what is left of it are full. */
+static void test_removals_are_full_calls(void **state)
+{
+    (void)state;
+    begin();
+    make("a.1", 1000);
+    let_things_settle();
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    let_things_settle();
+    for (uint32_t i = 0; i < 1000; i++) {
+        refresh_stand_drop(i);
+        refresh_stand_pass(i % 50 == 49 ? 500 : 0);
+    }
+    refresh_stand_pass(TR_REFRESH_REMOVE_MS);
+    assert_int_equal(back.items[TR_WEBAPI_VERB_CANCEL], 1000);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CANCEL], 1000 / 200);
+    refresh_stand_end();
+}
+
+/* What has failed stays for as long as the plugin says; what is to be ended waits for nothing. */
+static void test_what_has_failed_is_kept(void **state)
+{
+    (void)state;
+    begin();
+    struct tr_webapi_watch watch = *back.webapi.watch;
+    watch.keep_ms = keep_a_minute;
+    back.webapi.watch = &watch;
+    make("a.1", 3);
+    let_things_settle();
+    back_phase(0, TR_TASK_PHASE_RETRYABLE_FAILURE);
+    back_phase(1, TR_TASK_PHASE_SUCCESS);
+    let_things_settle();
+    refresh_stand_drop(0);
+    refresh_stand_drop(1);
+    refresh_stand_pass(1000);
+    refresh_stand_cancel(2, "a.1");
+    refresh_stand_pass(200);
+    assert_int_equal(back_live(), 0);
+    refresh_stand_pass(50000);
+    assert_int_equal(back.items[TR_WEBAPI_VERB_CANCEL], 2);
+    refresh_stand_pass(20000);
+    assert_int_equal(back.items[TR_WEBAPI_VERB_CANCEL], 3);
+    refresh_stand_end();
+}
+
 /* What lies behind the table of a plugin older than the watched shape is not looked at. */
 static void test_an_older_plugin_has_no_watch(void **state)
 {
@@ -499,6 +550,8 @@ int main(void)
         cmocka_unit_test(test_who_does_not_know_is_looked_for_in_a_list),
         cmocka_unit_test(test_a_job_that_moves_here_is_asked_about_once),
         cmocka_unit_test(test_what_has_ended_is_removed),
+        cmocka_unit_test(test_removals_are_full_calls),
+        cmocka_unit_test(test_what_has_failed_is_kept),
         cmocka_unit_test(test_an_older_plugin_has_no_watch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
