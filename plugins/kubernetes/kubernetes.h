@@ -133,6 +133,9 @@ int tri_kubernetes_write_cancel(struct tr_webapi_batch *batch, struct tr_webapi_
 int tri_kubernetes_read_cancel(struct tr_webapi_batch *batch,
                                const struct tr_webapi_response *response);
 
+/* Whether a quota, by its message, could never grant what was asked for: kubernetes_quota.c. */
+bool tri_kubernetes_exceeds_limits(struct tr_text message);
+
 /* ---- How long what has ended stays: kubernetes_keep.c. --------------------------------------- */
 
 uint64_t tri_kubernetes_keep_ms(const struct tr_webapi_endpoint *endpoint, uint8_t phase);

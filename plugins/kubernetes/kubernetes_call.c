@@ -65,9 +65,9 @@ static bool has(struct tr_text text, const char *words)
 
 /*
  * What a refusal of a pod means: the first row of its status whose words are in the message. LATER
- * is asked for again; one without a code is UNSURE.
+ * is asked for again; one without a row is UNSURE.
  */
-static const struct {
+static const struct refusal {
     uint32_t status;
     const char *words; /* NULL: any */
     uint8_t news;      /* enum tr_webapi_news */
@@ -85,17 +85,23 @@ static const struct {
     {500, "request is too large", TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification"},
 };
 
+/* A quota that could never grant it refuses it for good. */
+static const struct refusal over_limits = {403, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_USER,
+                                           "ResourceRequestsExceedLimits"};
+
 static int report_refusal(struct tr_webapi_batch *batch, uint32_t status, const struct said *said)
 {
     for (size_t i = 0; i < TR_COUNT_OF(refusals); i++) {
         bool is_it = refusals[i].status == status &&
                      (refusals[i].words == NULL || has(said->message, refusals[i].words));
         if (is_it) {
+            bool is_over = status == 403 && tri_kubernetes_exceeds_limits(said->message);
+            const struct refusal *refusal = is_over ? &over_limits : &refusals[i];
             const struct tr_webapi_report report = {
                 .identity = batch->items[0].identity,
-                .news = refusals[i].news,
-                .failure = refusals[i].failure,
-                .code = tr_text_of(refusals[i].code),
+                .news = refusal->news,
+                .failure = refusal->failure,
+                .code = tr_text_of(refusal->code),
                 .message = said->message,
                 .reason = said->message,
             };

@@ -129,6 +129,14 @@ class EndTest(KubernetesTest):
         self.assertIn("failed quota: quota: must specify", self.failures()[-1][4])
 
 
+    def test_more_than_a_quota_could_ever_grant_is_refused(self):
+        self.double.control("quota", namespace="default", hard={"pods": "0"})
+        self.write_array(1)
+        self.run_all(status=1)
+        self.assertEqual(self.failures()[-1][3], "ResourceRequestsExceedLimits")
+        self.assertIn("limited: pods=0", self.failures()[-1][4])
+
+
 class KeepTest(KubernetesTest):
     def test_what_has_failed_stays_for_people_to_look_at(self):
         self.settle(keep={"succeeded": "0s"})

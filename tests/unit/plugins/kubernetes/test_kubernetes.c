@@ -315,6 +315,8 @@ static const struct {
     const char *code;
 } refusals[] = {
     {403, "pods \\\"x\\\" is forbidden: exceeded quota: q, requested: pods=1", TR_WEBAPI_LATER, ""},
+    {403, "exceeded quota: q, requested: cpu=2, used: cpu=0, limited: cpu=1", TR_WEBAPI_REFUSED,
+     "ResourceRequestsExceedLimits"},
     {403, "failed quota: q: must specify cpu", TR_WEBAPI_REFUSED, "BadTaskSpecification"},
     {403, "User \\\"u\\\" cannot create resource", TR_WEBAPI_REFUSED, "PermissionDenied"},
     {404, "namespaces \\\"work\\\" not found", TR_WEBAPI_LATER, ""},
@@ -346,6 +348,39 @@ static void test_what_is_refused(void **state)
     struct tr_webapi_response page = fake_response(500, "<html>");
     assert_int_equal(tri_kubernetes_read_create(&fake.batch, &page), TR_BUSY);
     assert_int_equal(fake.report_count, 0);
+}
+
+/* More than a quota's limit is never granted; what it only has no room for now is waited for. */
+static void test_what_a_quota_could_ever_grant(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *message;
+        bool exceeds;
+    } messages[] = {
+        {"exceeded quota: q, requested: pods=1, used: pods=9, limited: pods=9", false},
+        {"exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0", true},
+        {"exceeded quota: q, requested: requests.cpu=1500m, used: requests.cpu=0, limited: "
+         "requests.cpu=1",
+         true},
+        {"exceeded quota: q, requested: requests.cpu=999m, used: requests.cpu=2m, limited: "
+         "requests.cpu=1",
+         false},
+        {"exceeded quota: q, requested: cpu=1,memory=2Gi, used: cpu=0,memory=1, limited: "
+         "cpu=1,memory=2G",
+         true},
+        {"exceeded quota: q, requested: memory=2.5Mi, used: memory=1, limited: memory=2560Ki",
+         false},
+        {"exceeded quota: q, requested: a=x, used: a=1, limited: a=0", false},
+        {"exceeded quota: q, requested: a=2, used: b=1, limited: b=1", false},
+        {"exceeded quota: q, requested: , used: , limited: ", false},
+        {"requested: =, limited: =", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(messages); i++) {
+        assert_int_equal(tri_kubernetes_exceeds_limits(tr_text_of(messages[i].message)),
+                         messages[i].exceeds);
+    }
 }
 
 /* ------------------------------------------------------------------------------------ requests */
@@ -396,6 +431,7 @@ int main(void)
         cmocka_unit_test_setup(test_one_that_is_being_deleted, set_up),
         cmocka_unit_test_setup(test_lines_of_a_watch, set_up),
         cmocka_unit_test_setup(test_what_is_refused, set_up),
+        cmocka_unit_test_setup(test_what_a_quota_could_ever_grant, set_up),
         cmocka_unit_test_setup(test_requests, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
