@@ -6,6 +6,7 @@ import signal
 import unittest
 
 from kubernetes import LONG_S, RUN_SIZE, SIZE, KubernetesTest
+from program import wait_until
 
 SQUARES = """
 troupe: 1
@@ -90,6 +91,15 @@ class ArrayTest(KubernetesTest):
         self.assertEqual((counters["pods_created"], counters["duplicates"]), (100, 0))
 
 
+    def test_too_many_requests_are_made_later(self):
+        self.double.fault("too_many", times=3, retry_after_s=1, method="create pods")
+        self.write_array(20)
+        self.run_all()
+        counters = self.all_gone()
+        self.assertEqual((counters["pods_created"], counters["duplicates"]), (20, 0))
+        self.assertEqual(counters["calls"]["create pods"], 23)
+
+
 class EndTest(KubernetesTest):
     def fail(self, *rules):
         self.double.rules(*rules)
@@ -129,6 +139,15 @@ class EndTest(KubernetesTest):
         self.assertIn("failed quota: quota: must specify", self.failures()[-1][4])
 
 
+    def test_who_has_no_right_is_told_so(self):
+        self.double.fault("refused", times=1, code=403, method="create pods",
+                          text='pods is forbidden: User "u" cannot create resource "pods"')
+        self.write_array(1)
+        self.run_all(status=1)
+        self.assertEqual(self.failures()[-1][2:],
+                         (2, "PermissionDenied",
+                          'pods is forbidden: User "u" cannot create resource "pods"'))
+
     def test_more_than_a_quota_could_ever_grant_is_refused(self):
         self.double.control("quota", namespace="default", hard={"pods": "0"})
         self.write_array(1)
@@ -164,6 +183,17 @@ class KeepTest(KubernetesTest):
 
 class ExecuteTest(KubernetesTest):
     double_options = ("--execute",)
+
+    def test_one_that_is_deleted_behind_its_work_has_succeeded(self):
+        self.write("flow.yaml", SQUARES)
+        self.write("square.sh", SQUARE + "touch done; sleep 60\n")
+        self.write("inputs.json", json.dumps({"items": [5]}))
+        running = self.begin()
+        self.double.wait(running=1)
+        wait_until(lambda: list(self.folder.rglob("done")), "its work is done")
+        self.double.control("end", how="deleted")
+        self.assertEqual(self.finish(running)["outputs"]["b"], [25])
+        self.assertEqual(self.failures(), [])
 
     def test_commands_run_fail_and_give_outputs(self):
         self.write("flow.yaml", SQUARES)
