@@ -283,6 +283,22 @@ bool tri_refresh_grace_left(const struct tri_refresh *refresh, const struct tri_
 TR_MUST_USE int tri_refresh_grace_on_over(struct tri_refresh *refresh, uint32_t number,
                                           struct tri_job_row *job);
 
+/* ----------------------------------------------------------- refresh_gate.c */
+
+/* Whether a job that is to be made has to wait at the gate of its scope; and has it wait there. */
+TR_MUST_USE int tri_refresh_gate_holds(struct tri_refresh *refresh, const struct tri_job_row *job,
+                                       bool *holds);
+TR_MUST_USE int tri_refresh_gate_enter(struct tri_refresh *refresh, uint32_t number,
+                                       struct tri_job_row *job, bool at_front);
+
+/* A job was refused for want of room; one was made; one has ended, and still has its stage. */
+TR_MUST_USE int tri_refresh_gate_close(struct tri_refresh *refresh, uint32_t number,
+                                       struct tri_job_row *job);
+TR_MUST_USE int tri_refresh_gate_on_made(struct tri_refresh *refresh, uint32_t number,
+                                         const struct tri_job_row *job);
+TR_MUST_USE int tri_refresh_gate_on_end(struct tri_refresh *refresh, uint32_t number,
+                                        const struct tri_job_row *job);
+
 /* ------------------------------------------------------- refresh_capacity.c */
 
 /* Gives back the capacity of a job: it was invited and asks again, or it has ended. */

@@ -418,6 +418,26 @@ static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
                                                       : error;
 }
 
+/* One that came into its queue before the gate of its scope closed waits there as well. */
+static int divert(struct tri_refresh *refresh, const struct tri_list_row *queue, bool *is_diverted)
+{
+    struct tri_job_row *job;
+    uint32_t number = queue->first;
+    *is_diverted = false;
+    if (queue->verb != TR_WEBAPI_VERB_CREATE || refresh->watched == NULL) {
+        return 0;
+    }
+    int error = tri_refresh_job_edit(refresh, number, &job);
+    if (error == 0) {
+        error = tri_refresh_gate_holds(refresh, job, is_diverted);
+    }
+    if (error == 0 && *is_diverted) {
+        error = tri_refresh_list_remove(refresh, job);
+    }
+    return error != 0 || !*is_diverted ? error
+                                       : tri_refresh_gate_enter(refresh, number, job, false);
+}
+
 /*
  * The next call of a queue. A whole group is ended by one call where the plugin can; unknown
  * outcomes of a group are looked for in the backlog of its stream. A partial poll sets the time of
@@ -426,10 +446,15 @@ static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
 int tri_refresh_call_make(struct tri_refresh *refresh, struct tri_list_row *queue)
 {
     struct tri_refresh_batch batch;
+    bool is_diverted;
     bool is_whole;
     bool is_backlog;
     uint32_t count = 0;
-    int error = is_whole_group(refresh, queue, &is_whole);
+    int error = divert(refresh, queue, &is_diverted);
+    if (error != 0 || is_diverted) {
+        return error;
+    }
+    error = is_whole_group(refresh, queue, &is_whole);
     if (error == 0) {
         error = tri_refresh_backlog_serves(refresh, queue, &is_backlog);
     }

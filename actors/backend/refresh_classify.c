@@ -214,6 +214,19 @@ static bool is_long_ago(const struct tri_refresh *refresh, const struct tri_list
     return refresh->now_ms > call->first_ms + TR_REFRESH_UNHEARD_MS;
 }
 
+/* It is made later: at the gate of its scope, or by itself. */
+static int wait_as_reported(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    bool holds;
+    int error = tri_refresh_gate_holds(refresh, job, &holds);
+    if (error != 0) {
+        return error;
+    }
+    return holds && (job->marks & TRI_JOB_ENDING) == 0
+               ? tri_refresh_gate_enter(refresh, number, job, true)
+               : tri_refresh_job_wait_again(refresh, number, job);
+}
+
 /*
  * A job whose creation was called for. One that a report has moved on meanwhile goes on from there.
  * By the response class: READ without a report means made, with the handle still unknown; REFUSED
@@ -234,7 +247,7 @@ static int create_item(struct tri_refresh *refresh, const struct tri_list_row *c
     switch (result->response_class) {
     case TR_WEBAPI_RESPONSE_READ:
         if ((job->marks & TRI_JOB_REPORTED) != 0) {
-            return tri_refresh_job_wait_again(refresh, number, job); /* later, by the report */
+            return wait_as_reported(refresh, number, job);
         }
         return tri_refresh_job_made(refresh, TR_WEBAPI_VERB_CREATE, number, job);
     case TR_WEBAPI_RESPONSE_REFUSED:

@@ -15,11 +15,17 @@
 
 static int settle_intent(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
+    bool holds;
+    int error = tri_refresh_gate_holds(refresh, job, &holds);
+    if (error != 0) {
+        return error;
+    }
     if ((job->marks & TRI_JOB_ENDING) == 0) {
-        return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CREATE, false);
+        return holds ? tri_refresh_gate_enter(refresh, number, job, false)
+                     : tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CREATE, false);
     }
     const struct tr_refresh_news end = {.phase = TR_TASK_PHASE_ABORTED};
-    int error = tri_refresh_job_end(refresh, number, job, &end);
+    error = tri_refresh_job_end(refresh, number, job, &end);
     return error != 0 ? error : tri_refresh_job_settle(refresh, number, job);
 }
 

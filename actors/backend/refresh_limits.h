@@ -31,6 +31,10 @@
 /* What has ended is removed by full calls, of which the last waits so long for more. */
 #define TR_REFRESH_REMOVE_MS 5000
 
+/* Where there is no room for more of a scope one is tried after so long, doubled up to a bound. */
+#define TR_REFRESH_GATE_MS 2000
+#define TR_REFRESH_GATE_MS_MAX 20000
+
 /* While jobs of its group are looked for, one that makes jobs waits so long for those not made. */
 #define TR_REFRESH_GATHER_MS 1000
 

@@ -127,13 +127,15 @@ int tri_refresh_job_keep_end(struct tri_refresh *refresh, struct tri_job_row *jo
 int tri_refresh_job_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                         const struct tr_refresh_news *end)
 {
-    (void)number;
     struct tri_group_row *group;
     struct tr_refresh_news news = *end;
     if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
         return 0;
     }
     int error = tri_refresh_reconcile_count(refresh, job, TR_WEBAPI_STAGE_TERMINAL);
+    if (error == 0) {
+        error = tri_refresh_gate_on_end(refresh, number, job);
+    }
     if (error != 0) {
         return error;
     }
@@ -222,6 +224,9 @@ int tri_refresh_job_made(struct tri_refresh *refresh, uint8_t verb, uint32_t num
     job->level = 0;
     job->batch_max = 0;
     int error = tri_refresh_blob_set(refresh, &job->blob, (struct tr_bytes){0});
+    if (error == 0) {
+        error = tri_refresh_gate_on_made(refresh, number, job);
+    }
     if (error == 0) {
         error = tri_refresh_stream_want(refresh, job->group);
     }
@@ -402,6 +407,17 @@ static int take_refused(struct tri_refresh *refresh, uint8_t verb, uint32_t numb
     return tri_refresh_job_end(refresh, number, job, &end);
 }
 
+static int take_later(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
+                      struct tri_job_row *job, const struct tr_webapi_report *report)
+{
+    bool is_create = verb == TR_WEBAPI_VERB_CREATE;
+    job->marks |= is_create ? TRI_JOB_REPORTED : 0;
+    int error = is_create && report->is_full ? tri_refresh_gate_close(refresh, number, job) : 0;
+    return error != 0 || report->reason.size == 0
+               ? error
+               : tri_refresh_job_waits(refresh, job, report->reason, report->reason);
+}
+
 /* By its handle, which may be that of a job too many, else by its identity. */
 static int find(struct tri_refresh *refresh, const struct tr_webapi_report *report,
                 uint32_t *number)
@@ -450,10 +466,7 @@ int tri_refresh_report_take(struct tri_refresh *refresh, uint8_t verb,
         error = take_refused(refresh, verb, number, job, report);
         break;
     case TR_WEBAPI_LATER:
-        job->marks |= verb == TR_WEBAPI_VERB_CREATE ? TRI_JOB_REPORTED : 0;
-        error = report->reason.size == 0
-                    ? 0
-                    : tri_refresh_job_waits(refresh, job, report->reason, report->reason);
+        error = take_later(refresh, verb, number, job, report);
         break;
     case TR_WEBAPI_ABSENT:
         error = tri_refresh_job_absent(refresh, verb, job, number);

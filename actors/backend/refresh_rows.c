@@ -306,11 +306,15 @@ int tri_refresh_job_remove(struct tri_refresh *refresh, uint32_t number, struct 
     if (error != 0) {
         return error;
     }
-    refresh->state->jobs--;
-    group->rows--;
     if (job->stage != TR_WEBAPI_STAGE_TERMINAL) {
+        error = tri_refresh_gate_on_end(refresh, number, job);
+        if (error != 0) {
+            return error;
+        }
         tri_refresh_job_count_end(refresh, job, group);
     }
+    refresh->state->jobs--;
+    group->rows--;
     error = tr_rows_remove(&refresh->rows, number);
     return error != 0 ? error : tri_refresh_group_try_remove(refresh, group_number);
 }

@@ -43,6 +43,7 @@ enum tri_refresh_row {
     TRI_REFRESH_CLOCK,
     TRI_REFRESH_CAPACITY,
     TRI_REFRESH_SCOPE, /* a row like a group's (refresh_scope.c) */
+    TRI_REFRESH_GATE,  /* of a scope (refresh_gate.c) */
 };
 
 /* What is so of a job. */
@@ -141,15 +142,17 @@ struct tri_group_row {
     bool
         /* its stream may have left out jobs that are being made, or are of unknown outcome */
         is_torn;
-    bool has_left;    /* the request of its stream: stream_ms is since when */
-    uint32_t endings; /* of its jobs, those to be ended */
-    uint32_t refusal; /* a blob: why the last of them was not */
-    uint64_t told_ms; /* when one call told all of it to end */
-    uint32_t scope;   /* in the watched shape: the row of its scope; 0: none */
-    uint32_t page;    /* of a scope, a blob: where its list goes on from */
-    uint64_t list_ms; /* of a scope: when its last list began */
-    uint8_t lists;    /* of a scope: the number of that list */
-    bool is_listing;  /* of a scope: that list goes on */
+    bool has_left;         /* the request of its stream: stream_ms is since when */
+    uint32_t endings;      /* of its jobs, those to be ended */
+    uint32_t refusal;      /* a blob: why the last of them was not */
+    uint64_t told_ms;      /* when one call told all of it to end */
+    uint32_t scope;        /* in the watched shape: the row of its scope; 0: none */
+    uint32_t page;         /* of a scope, a blob: where its list goes on from */
+    uint64_t list_ms;      /* of a scope: when its last list began */
+    uint8_t lists;         /* of a scope: the number of that list */
+    bool is_listing;       /* of a scope: that list goes on */
+    uint32_t gate_wait_ms; /* of a scope: how long its probe waits; 0: its gate is open */
+    uint32_t gate_probe;   /* of a scope: the job that tries whether there is room; 0: none */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };

@@ -67,6 +67,9 @@ static void explain_list(const struct tri_job_row *job, const struct tri_list_ro
         tr_buffer_print(text, "waits for a slot of the back end (jobs_at_once), one of %u since ",
                         list->count);
         tri_explain_time(list->first_ms, now, text);
+    } else if (list->kind == TRI_REFRESH_GATE) {
+        tr_buffer_print(text, "waits for room at the back end, one of %u since ", list->count);
+        tri_explain_time(list->first_ms, now, text);
     } else if (list->kind == TRI_REFRESH_CALL && is_known) {
         tr_buffer_print(text, "%s since ", verbs[list->verb].is_called);
         tri_explain_time(list->first_ms, now, text);

@@ -73,21 +73,23 @@ static const struct refusal {
     uint8_t news;      /* enum tr_webapi_news */
     uint8_t failure;
     const char *code;
+    bool is_full; /* of LATER: so it is of all in its namespace */
 } refusals[] = {
-    {400, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification"},
-    {403, "exceeded quota", TR_WEBAPI_LATER, TR_FAILURE_NONE, ""},
-    {403, "failed quota", TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification"},
-    {403, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_SYSTEM, "PermissionDenied"},
-    {404, NULL, TR_WEBAPI_LATER, TR_FAILURE_NONE, ""},
-    {409, "is being deleted", TR_WEBAPI_LATER, TR_FAILURE_NONE, ""},
-    {413, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification"},
-    {422, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification"},
-    {500, "request is too large", TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification"},
+    {400, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification", false},
+    {403, "exceeded quota", TR_WEBAPI_LATER, TR_FAILURE_NONE, "", true},
+    {403, "failed quota", TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification", false},
+    {403, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_SYSTEM, "PermissionDenied", false},
+    {404, NULL, TR_WEBAPI_LATER, TR_FAILURE_NONE, "", true},
+    {409, "is being deleted", TR_WEBAPI_LATER, TR_FAILURE_NONE, "", false},
+    {413, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification", false},
+    {422, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification", false},
+    {500, "request is too large", TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification",
+     false},
 };
 
 /* A quota that could never grant it refuses it for good. */
-static const struct refusal over_limits = {403, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_USER,
-                                           "ResourceRequestsExceedLimits"};
+static const struct refusal over_limits = {
+    403, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_USER, "ResourceRequestsExceedLimits", false};
 
 static int report_refusal(struct tr_webapi_batch *batch, uint32_t status, const struct said *said)
 {
@@ -104,6 +106,7 @@ static int report_refusal(struct tr_webapi_batch *batch, uint32_t status, const 
                 .code = tr_text_of(refusal->code),
                 .message = said->message,
                 .reason = said->message,
+                .is_full = refusal->is_full,
             };
             return batch->api->report(batch, &report);
         }

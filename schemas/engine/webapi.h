@@ -189,6 +189,8 @@ struct tr_webapi_report {
     uint8_t grace_phase;
     bool is_there;
     bool is_gone;
+    /* Of LATER, said of `create`: its scope has no room for more, so others of it wait, too. */
+    bool is_full;
 };
 
 /* What the framework does for a verb's functions; each only while one of them runs. */

@@ -8,6 +8,8 @@ import unittest
 from kubernetes import LONG_S, RUN_SIZE, SIZE, KubernetesTest
 from program import wait_until
 
+CALLS_AT_ONCE = 64  # which a quota that is used up refuses before the others wait
+
 SQUARES = """
 troupe: 1
 tasks:

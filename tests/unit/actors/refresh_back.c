@@ -80,6 +80,7 @@ static int read_line(struct tr_webapi_batch *batch, const char *line)
         report.code = tr_text_of("Stuck");
         report.message = tr_text_of("it says why");
     }
+    report.is_full = back.room > 0;
     return batch->api->report(batch, &report);
 }
 
@@ -293,11 +294,16 @@ static void do_item(uint8_t verb, const char *identity, const char *handle, cons
                     struct reply *reply)
 {
     bool has_handle = handle[0] != '\0';
+    bool has_room = back.room == 0 || back_live() < back.room;
     struct back_job *job = verb == TR_WEBAPI_VERB_CREATE
-                               ? make_job(identity, group)
+                               ? (has_room ? make_job(identity, group) : NULL)
                                : job_by(identity, has_handle ? handle : NULL);
     switch (verb) {
     case TR_WEBAPI_VERB_CREATE:
+        if (job == NULL) {
+            say(reply, identity, "-", 97, "");
+            break;
+        }
         say(reply, identity, job->handle, 0, "");
         break;
     case TR_WEBAPI_VERB_STATUS:

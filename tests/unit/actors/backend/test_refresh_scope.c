@@ -512,6 +512,79 @@ static void test_what_has_failed_is_kept(void **state)
     refresh_stand_end();
 }
 
+/*
+ * A quota: the first calls are refused, and then one at a time is tried, at once when one has
+ * ended. So 300 jobs, 10 at a time, take few calls more than they are.
+ */
+static void test_who_finds_no_room_waits_at_a_gate(void **state)
+{
+    (void)state;
+    begin();
+    back.webapi.create.items_max = 1;
+    back.room = 10;
+    make("a.1", 150);
+    make("a.2", 150);
+    refresh_stand_pass(500);
+    assert_int_equal(back.job_count, 10);
+    uint32_t refused = back.calls[TR_WEBAPI_VERB_CREATE] - 10;
+    assert_true(refused <= TR_WEBAPI_CALLS_AT_ONCE + 1);
+    refresh_stand_pass(60000); /* nobody ends: the probe alone */
+    assert_true(back.calls[TR_WEBAPI_VERB_CREATE] <= 10 + refused + 6);
+    while (back.job_count < 300) {
+        uint32_t before = back.job_count;
+        back_phase_all(TR_TASK_PHASE_SUCCESS);
+        refresh_stand_pass(1000);
+        assert_true(back.job_count > before);
+    }
+    assert_true(back.calls[TR_WEBAPI_VERB_CREATE] <= 300 + refused + 10);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(200);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 300);
+    refresh_stand_end();
+}
+
+/* Others have left room, of which nobody tells: the probe finds it, and the rest follow it. */
+static void test_a_gate_opens_by_its_probe(void **state)
+{
+    (void)state;
+    begin();
+    back.webapi.create.items_max = 1;
+    back.room = 1;
+    make("a.1", 100);
+    refresh_stand_pass(5000);
+    assert_int_equal(back.job_count, 1);
+    refresh_stand_cancel(1, "a.1"); /* perhaps the probe: another one takes its place */
+    refresh_stand_crash();
+    back.room = 1000;
+    refresh_stand_pass(30000);
+    assert_true(back.job_count >= 99);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_INTENT), 0);
+    refresh_stand_end();
+}
+
+/* Whoever is ended, wherever it waits: the others are made in the end. */
+static void test_a_gate_loses_nobody(void **state)
+{
+    (void)state;
+    begin();
+    back.webapi.create.items_max = 1;
+    back.room = 2;
+    make("a.1", 60);
+    for (uint32_t i = 0; i < 60; i += 2) {
+        refresh_stand_pass(i % 3 == 0 ? 700 : 50);
+        refresh_stand_cancel(i, "a.1");
+        if (i % 8 == 0) {
+            refresh_stand_crash();
+        }
+    }
+    for (uint32_t i = 0; i < 100; i++) {
+        refresh_stand_pass(1000);
+        back_phase_all(TR_TASK_PHASE_SUCCESS);
+    }
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 60);
+    refresh_stand_end();
+}
+
 /* What lies behind the table of a plugin older than the watched shape is not looked at. */
 static void test_an_older_plugin_has_no_watch(void **state)
 {
@@ -552,6 +625,9 @@ int main(void)
         cmocka_unit_test(test_what_has_ended_is_removed),
         cmocka_unit_test(test_removals_are_full_calls),
         cmocka_unit_test(test_what_has_failed_is_kept),
+        cmocka_unit_test(test_who_finds_no_room_waits_at_a_gate),
+        cmocka_unit_test(test_a_gate_opens_by_its_probe),
+        cmocka_unit_test(test_a_gate_loses_nobody),
         cmocka_unit_test(test_an_older_plugin_has_no_watch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
