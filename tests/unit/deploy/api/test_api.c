@@ -20,7 +20,7 @@
 
 enum { MANY = 40000, LIMIT_S = 60 };
 
-static struct tr_api *api;
+static struct tr_api *_Atomic api; /* read on the door's thread */
 static char folder[] = "/tmp/troupe-api-XXXXXX";
 static char path[64];
 static pthread_t helper;
@@ -231,7 +231,10 @@ static int open_with(enum tr_api_role everybody)
     atomic_store(&begun, 0);
     atomic_store(&gone, 0);
     assert_int_equal(sem_init(&one_has_gone, 0, 0), 0);
-    return tr_api_open(&options, words, &api);
+    struct tr_api *opened = NULL;
+    int error = tr_api_open(&options, words, &opened);
+    atomic_store(&api, opened);
+    return error;
 }
 
 static int begin(void **state)
