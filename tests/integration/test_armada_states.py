@@ -161,16 +161,19 @@ class DamageTest(States):
         self.double.control("reset")
         engine = self.resume()
         self.double.wait(streams_open=1)
-        # News for all that stay so: the jobs, but for that of the first element, wait for a node.
+        # News for all that stay so: the jobs wait for a node, but for the one that was made first,
+        # which has it, and goes on.
         self.double.control("settings", slots=1)
         self.double.control("jobs/end", how="lease_returned")
         lost = {element for element in range(self.size)
                 if DAMAGES[element % len(DAMAGES)] in LOSSES}
-        until(lambda: self.lost() == lost, LIMIT_S)
+        until(lambda: self.lost() <= lost and len(lost - self.lost()) <= 1, LIMIT_S)
         renamed = DAMAGES.index(of_another_with_its_sum)
-        [(words,)] = self.query("SELECT message FROM attempts WHERE code = 'PluginStateLost' "
-                                f"AND element = {renamed}")
-        self.assertIn("it names the plugin 'process'", words)
+        told = self.query("SELECT message FROM attempts WHERE code = 'PluginStateLost' "
+                          f"AND element % {len(DAMAGES)} = {renamed}")
+        for words, in told:
+            self.assertIn("it names the plugin 'process'", words)
+        self.assertGreater(len(told), 1)
         self.double.control("settings", slots=0)
         self.double.control("hold", is_held=False)
         self.finish(engine)
