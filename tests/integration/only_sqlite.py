@@ -10,12 +10,17 @@ ROWS = {
     "test_authoring.InitTest.test_an_installation_has_them": "an installed program is run",
     "test_authoring.InitTest.test_mistakes_are_named": "a copy of the program is run",
     "test_backup": "a backup is of SQLite's file; a database is backed up by its own means",
+    "test_blobs.SharedFolderTest.test_a_backup_holds_them": "a backup is of SQLite's file",
+    "test_blobs_in_objects.ObjectsTest.test_an_export_and_a_backup_hold_them":
+        "a backup is of SQLite's file",
     "test_example_plugins.PageTest": "the page installs a program, which is not the test's",
     "test_flyte_apply.ApplyTest.test_entities_go_along_with_their_store":
         "a backup is of SQLite's file",
     "test_flyte_packages.CodeTest.test_code_goes_along_with_its_store":
         "a backup is of SQLite's file",
     "test_helper.HelperTest.test_a_program_without_it_goes_on": "a copy of the program is run",
+    "test_hosts.RefusalsTest.test_a_store_in_its_folder_has_no_hosts":
+        "a store with SQLite's file is refused",
     "test_libraries": "a server's library is hidden, or the program is not the test's own",
     "test_limits.SweepTest.test_run": "the shell before the program needs processes, too",
     "test_limits.SweepTest.test_serve": "the shell before the program needs processes, too",
