@@ -55,7 +55,7 @@ static void end_document(struct tr_document *document)
 
 /* ----------------------------------------------------------------------------- verbs */
 
-/* A number that is too large for any store is refused by its maker, with that in the words. */
+/* Judged before the store is looked for: a server that is away is not what is wrong then. */
 static enum tr_exit_status read_partitions(struct tr_store_target *target)
 {
     const struct tr_invocation *invocation = target->invocation;
@@ -66,7 +66,8 @@ static enum tr_exit_status read_partitions(struct tr_store_target *target)
     size_t digits = strspn(word, "0123456789");
     target->options.partitions = (uint32_t)strtoul(word, NULL, 10);
     bool is_number = digits > 0 && digits <= 9 && word[digits] == '\0';
-    return is_number && target->options.partitions != 0
+    return is_number && target->options.partitions != 0 &&
+                   target->options.partitions <= TR_PARTITIONS_MAX
                ? TR_EXIT_DONE
                : tr_command_mistake(invocation->command,
                                     "--partitions takes a number from 1 to %d, and not '%.60s'",

@@ -81,6 +81,22 @@ static void make_store(char *schema, size_t size, char *locator)
     assert_false(init(locator));
 }
 
+static void test_more_partitions_than_there_may_be(void **state)
+{
+    (void)state;
+    char schema[48];
+    char locator[POSTGRES_LOCATOR_BYTES];
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    bool was_made = false;
+    struct tri_store_options options = {
+        .locator = locator, .durability = TR_DURABILITY_FULL, .partitions = TR_PARTITIONS_MAX + 1};
+    postgres_server_schema(schema, sizeof schema);
+    postgres_server_locator("postgres", schema, locator);
+    check_words(tri_store_init(&options, explain, &was_made), TR_INVALID, explain,
+                "a store has 1 to 1024 partitions", "and not 1025");
+    assert_true(init(locator)); /* nothing was made */
+}
+
 /* What is wrong in the file of a folder is said with the file's name. */
 static void test_a_file_with_another_database_is_named(void **state)
 {
@@ -313,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_wrong_passwords),
         cmocka_unit_test(test_missing_rights),
         cmocka_unit_test(test_tables_of_others),
+        cmocka_unit_test(test_more_partitions_than_there_may_be),
         cmocka_unit_test(test_a_file_with_another_database_is_named),
         cmocka_unit_test(test_newer_and_damaged_ones),
         cmocka_unit_test(test_changed_rows_are_found),
