@@ -19,7 +19,11 @@ import unittest
 import stores
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = stores.bound(os.environ.get("TROUPE_PROGRAM", ROOT / "build/dev/troupe"))
+BUILT = pathlib.Path(os.environ.get("TROUPE_PROGRAM", ROOT / "build/dev/troupe")).resolve()
+PROGRAM = stores.bound(BUILT)
+
+# Where libraries that tests install lie: the build's folder, whatever program is bound.
+LIBRARIES = BUILT.parent
 EXAMPLES = ROOT / "examples/workflows"
 
 # Builds with sanitizers take ten times as long, and memory of their own.

@@ -170,7 +170,7 @@ class DownloadsTest(ClientTest):
             ({"native_url": str(native), "expires_in": "3601s"},
              "expires_in cannot exceed 3600 s (TR_DOWNLOAD_EXPIRY_S_MAX), nor be negative"),
         ] + [({"native_url": str(path)}, none.format(path)) for path in (
-            "/etc/passwd", self.store / "uploads.key", self.store / "troupe.db", link,
+            "/etc/passwd", self.store / "uploads.key", *self.store.glob("troupe.db"), link,
             f"{folder}/../../../../uploads.key")]
         self.assertEqual(
             self.ask("outcomes", calls=[["CreateDownloadLocation", row] for row, _ in wrong]),

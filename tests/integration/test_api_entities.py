@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 from program import LIMIT_S, ROOT, free_port, wait_until
-from test_api import PYTHON, ServedTest
+from test_api import GRPC, PYTHON, ServedTest
 from test_flyte import KIT, KIT_PYTHON, have_library
 from test_flyte_apply import REFERENCE
 from test_flyte_packages import PackageTest
@@ -177,7 +177,7 @@ class EntitiesTest(ServedTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        have_library(PYTHON, "grpcio-health-checking==1.*", "flyteidl==1.*")
+        have_library(PYTHON, *GRPC)
 
     def call(self, address, function, *arguments):
         done = subprocess.run([PYTHON, "-W", "ignore", CALLS, address, function,

@@ -15,11 +15,11 @@ import subprocess
 import sys
 import unittest
 
-from program import PROGRAM, ROOT, ProgramTest
+from program import LIBRARIES, PROGRAM, ROOT, ProgramTest
 
-PYTHON = PROGRAM.parent / "python-flyte/bin/python"
+PYTHON = LIBRARIES / "python-flyte/bin/python"
 KIT = "flytekit==1.16.*"  # the last of Flyte 1
-KIT_PYTHON = PROGRAM.parent / "python-flytekit/bin/python"
+KIT_PYTHON = LIBRARIES / "python-flytekit/bin/python"
 PROTOS = ROOT / "schemas/flyteidl"
 
 # Each field and enumerator of our definitions, as Flyte's library has it.

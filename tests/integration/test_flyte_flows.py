@@ -17,7 +17,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, ROOT, ProgramTest, wait_until
+from program import LIBRARIES, PROGRAM, ROOT, ProgramTest, wait_until
 from test_flyte import KIT, KIT_PYTHON, have_library
 
 SUPPORT = ROOT / "tests/support"
@@ -25,7 +25,7 @@ FLOWS = ROOT / "tests/integration/flyte"
 LONG = os.environ.get("TROUPE_TEST_LONG")
 KEYS_LEAST = {"flows": 200, "tables": 10}  # literals that are hashed
 FEW = 6  # cases that fail and are recovered where not all do
-OLD_PYTHON = PROGRAM.parent / "python-flytekit-1.13/bin/python"
+OLD_PYTHON = LIBRARIES / "python-flytekit-1.13/bin/python"
 
 
 class FlowsTest(ProgramTest):

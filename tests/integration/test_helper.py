@@ -11,11 +11,11 @@ import subprocess
 import sys
 import unittest
 
-from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
+from program import LIBRARIES, LIMIT_S, PROGRAM, ROOT, ProgramTest
 from test_flyte import have_library
 
 HELPER = ROOT / "deploy/authoring/share/python/troupe.py"
-NUMPY_PYTHON = PROGRAM.parent / "python-numpy/bin/python"
+NUMPY_PYTHON = LIBRARIES / "python-numpy/bin/python"
 README = ROOT / "examples/README.md"
 
 # Each type of the language: values, as JSON has them, and the annotation of a parameter.
