@@ -32,6 +32,9 @@ tasks:
     inputs: {a: int}
     outputs: {b: int}
     run: [sh, -c, 'sleep 2; echo "{\\"b\\": 4}" > "$TROUPE_OUTPUTS"']
+  stays:
+    outputs: {b: int}
+    run: [sleep, "600"]
   fails:
     outputs: {b: int}
     run: [sh, -c, 'echo no >&2; exit 3']
@@ -300,7 +303,7 @@ workflows:
         self.assertEqual(self.document("get", "moved", "--store", other)["outputs"], {"sum": 4})
 
     def test_an_abort_reaches_it(self):
-        self.decide({"nodes": {"n": {"task": "nap", "with": {"a": "$size"}}},
+        self.decide({"nodes": {"n": {"task": "stays"}},
                      "outputs": {"sum": "$n.b"}})
         running = self.start("run", "flow.yaml", "--name", "over")
         running.wait_for("d/n: running")
