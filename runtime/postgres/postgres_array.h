@@ -8,7 +8,7 @@
 #ifndef TR_RUNTIME_POSTGRES_POSTGRES_ARRAY_H
 #define TR_RUNTIME_POSTGRES_POSTGRES_ARRAY_H
 
-#include "runtime/journal/record_table.h"
+#include "runtime/database/record_table.h"
 #include "runtime/limits.h"
 
 struct tri_array {

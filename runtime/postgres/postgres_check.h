@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_POSTGRES_POSTGRES_CHECK_H
 #define TR_RUNTIME_POSTGRES_POSTGRES_CHECK_H
 
-#include "runtime/journal/findings.h"
+#include "runtime/database/findings.h"
 #include "runtime/postgres/postgres_internal.h"
 
 struct tri_postgres_check {

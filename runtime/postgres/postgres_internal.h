@@ -12,8 +12,8 @@
 #ifndef TR_RUNTIME_POSTGRES_POSTGRES_INTERNAL_H
 #define TR_RUNTIME_POSTGRES_POSTGRES_INTERNAL_H
 
+#include "runtime/database/record_query.h"
 #include "runtime/journal/checksum.h"
-#include "runtime/journal/record_query.h"
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"
 #include "runtime/members/member.h"

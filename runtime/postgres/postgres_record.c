@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/journal/record_upgrade.h"
+#include "runtime/database/record_upgrade.h"
 #include "runtime/memory.h"
 #include "runtime/postgres/postgres_internal.h"
 

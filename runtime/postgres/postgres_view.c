@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/journal/record_view.h"
+#include "runtime/database/record_view.h"
 #include "runtime/postgres/postgres_internal.h"
 
 /* The time of an entry. */

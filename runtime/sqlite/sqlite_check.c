@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/journal/findings.h"
+#include "runtime/database/findings.h"
 #include "runtime/sqlite/sqlite.h"
 #include "runtime/sqlite/sqlite_internal.h"
 

@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 
 #include "runtime/commits/commit_log.h"
+#include "runtime/database/record_sql.h"
 #include "runtime/journal/checksum.h"
-#include "runtime/journal/record_sql.h"
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "runtime/journal/record_query.h"
+#include "runtime/database/record_query.h"
 #include "runtime/memory.h"
 #include "runtime/sqlite/sqlite_internal.h"
 

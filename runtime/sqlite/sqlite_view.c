@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "runtime/journal/record_view.h"
+#include "runtime/database/record_view.h"
 #include "runtime/sqlite/sqlite_internal.h"
 
 /* The time of an entry. */

@@ -1,6 +1,6 @@
 /*
  * What a view is: how people see records in plain SQL, as tables that the stores make SQL of
- * (runtime/journal/record_view.h). schemas/engine/history_views.c is the definition of those
+ * (runtime/database/record_view.h). schemas/engine/history_views.c is the definition of those
  * there are.
  *
  * A view has columns, and parts whose rows come one after the other. A part takes the rows of one

@@ -130,6 +130,7 @@ DIRECTIONS = [
     ("runtime/journal", "runtime/trace/glob.h", "runtime/actor/actor.h"),
     ("runtime/actor", "runtime/journal/batch.h", "runtime/cluster/interhost.h"),
     ("runtime/commits", "runtime/journal/store.h", "runtime/sqlite/sqlite.h"),
+    ("runtime/database", "runtime/journal/store.h", "runtime/commits/commit_log.h"),
     ("runtime/sqlite", "runtime/commits/commit_log.h", "runtime/postgres/postgres.h"),
     ("runtime/postgres", "runtime/journal/store.h", "runtime/store_open.h"),
     ("runtime/members", "runtime/journal/store.h", "runtime/postgres/postgres.h"),

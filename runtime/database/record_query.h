@@ -7,11 +7,11 @@
  *
  * Nothing is allocated; values are views of the caller's.
  */
-#ifndef TR_RUNTIME_JOURNAL_RECORD_QUERY_H
-#define TR_RUNTIME_JOURNAL_RECORD_QUERY_H
+#ifndef TR_RUNTIME_DATABASE_RECORD_QUERY_H
+#define TR_RUNTIME_DATABASE_RECORD_QUERY_H
 
+#include "runtime/database/record_sql.h"
 #include "runtime/journal/reader.h"
-#include "runtime/journal/record_sql.h"
 #include "runtime/limits.h"
 
 /* Filters of a query and of its related records, and the limit and what to skip. */

@@ -2,10 +2,10 @@
  * Views and indexes as SQL, made from the tables of schemas/codec/view.h, in the words of either
  * database: the same names, columns and rows in both.
  */
-#ifndef TR_RUNTIME_JOURNAL_RECORD_VIEW_H
-#define TR_RUNTIME_JOURNAL_RECORD_VIEW_H
+#ifndef TR_RUNTIME_DATABASE_RECORD_VIEW_H
+#define TR_RUNTIME_DATABASE_RECORD_VIEW_H
 
-#include "runtime/journal/record_sql.h"
+#include "runtime/database/record_sql.h"
 #include "schemas/codec/view.h"
 
 /* What stands around an expression. */

@@ -9,7 +9,7 @@
  * Values are numbered in the order in which they stand in the text, and limits are bound like
  * them, so that pages of one query have one text.
  */
-#include "runtime/journal/record_query.h"
+#include "runtime/database/record_query.h"
 
 #include <stdio.h>
 #include <string.h>

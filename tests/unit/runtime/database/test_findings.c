@@ -1,7 +1,7 @@
 /*
  * What a check tells: a bounded number of findings for each table, and where each of them is.
  */
-#include "runtime/journal/findings.h"
+#include "runtime/database/findings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * The tables of records, as every back end makes them: `record_NAME`, one column for each field
  * under the field's name (keys and references take two and three), and what a row has in each.
  */
-#ifndef TR_RUNTIME_JOURNAL_RECORD_TABLE_H
-#define TR_RUNTIME_JOURNAL_RECORD_TABLE_H
+#ifndef TR_RUNTIME_DATABASE_RECORD_TABLE_H
+#define TR_RUNTIME_DATABASE_RECORD_TABLE_H
 
 #include "schemas/codec/field.h"
 

@@ -1,10 +1,10 @@
 /*
  * What a check of a store finds in its tables, in the same words for every database.
  */
-#ifndef TR_RUNTIME_JOURNAL_FINDINGS_H
-#define TR_RUNTIME_JOURNAL_FINDINGS_H
+#ifndef TR_RUNTIME_DATABASE_FINDINGS_H
+#define TR_RUNTIME_DATABASE_FINDINGS_H
 
-#include "runtime/journal/record_table.h"
+#include "runtime/database/record_table.h"
 #include "runtime/journal/store_care.h"
 
 /* Remedies that several findings have. */

@@ -4,7 +4,7 @@
  * One table has what each kind of field takes; the back ends only say how a type of column is
  * declared and bound in their database.
  */
-#include "runtime/journal/record_table.h"
+#include "runtime/database/record_table.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * Related values are looked up for each row (OWNER), and conditions on an execution reach the keys
  * of the tables through every view, so that a query for one execution never reads the others.
  */
-#include "runtime/journal/record_view.h"
+#include "runtime/database/record_view.h"
 
 /* TR_ELEMENT_NONE as it is stored: the signed number of the same bits. */
 #define STORED_NONE "-1"

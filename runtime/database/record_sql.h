@@ -5,10 +5,10 @@
  * that is not is TR_LIMIT (tri_sql_end). Names are words of our schemas and need no escapes within
  * their double quotes.
  */
-#ifndef TR_RUNTIME_JOURNAL_RECORD_SQL_H
-#define TR_RUNTIME_JOURNAL_RECORD_SQL_H
+#ifndef TR_RUNTIME_DATABASE_RECORD_SQL_H
+#define TR_RUNTIME_DATABASE_RECORD_SQL_H
 
-#include "runtime/journal/record_table.h"
+#include "runtime/database/record_table.h"
 #include "schemas/codec/sink.h"
 
 /* Room for any statement, with its closing zero. */

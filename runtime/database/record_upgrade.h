@@ -5,10 +5,10 @@
  * that a reader of an older body would see. `record_schemas` holds the version of each table; one
  * of a newer version is refused.
  */
-#ifndef TR_RUNTIME_JOURNAL_RECORD_UPGRADE_H
-#define TR_RUNTIME_JOURNAL_RECORD_UPGRADE_H
+#ifndef TR_RUNTIME_DATABASE_RECORD_UPGRADE_H
+#define TR_RUNTIME_DATABASE_RECORD_UPGRADE_H
 
-#include "runtime/journal/record_sql.h"
+#include "runtime/database/record_sql.h"
 
 /* What a back end does for it. */
 struct tri_record_upgrade {

@@ -2,7 +2,7 @@
  * The views of the history as people use them, in each database: their rows, the examples of
  * schemas/README.md and the columns it names, and views whose definition has changed.
  */
-#include "runtime/journal/record_view.h"
+#include "runtime/database/record_view.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * The SQL of records' tables: how they are made, how they grow, and the lists of their columns.
  */
-#include "runtime/journal/record_sql.h"
+#include "runtime/database/record_sql.h"
 
 static void put_column(struct tr_sink *text, const struct tri_record_column *column,
                        const char *prefix)

@@ -1,7 +1,7 @@
 /*
  * Findings of a check: places, words, and what the fields of a record can hold.
  */
-#include "runtime/journal/findings.h"
+#include "runtime/database/findings.h"
 
 #include <sodium.h>
 #include <stdarg.h>

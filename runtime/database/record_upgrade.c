@@ -1,7 +1,7 @@
 /*
  * Tables of records that are missing, older or newer than the program.
  */
-#include "runtime/journal/record_upgrade.h"
+#include "runtime/database/record_upgrade.h"
 
 #include <stdio.h>
 #include <string.h>
