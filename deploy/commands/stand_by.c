@@ -17,7 +17,7 @@
 #include "deploy/common/notify.h"
 #include "deploy/common/signals.h"
 #include "runtime/journal/store_folder.h"
-#include "runtime/keeper/keeper_end.h"
+#include "runtime/keeper_client/keeper_end.h"
 #include "runtime/memory.h"
 #include "runtime/store_blobs.h"
 #include "runtime/store_open.h"

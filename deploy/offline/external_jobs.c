@@ -13,7 +13,7 @@
 
 #include "actors/graph/document/arena.h"
 #include "deploy/common/clock.h"
-#include "runtime/keeper/keeper_client.h"
+#include "runtime/keeper_client/keeper_client.h"
 #include "schemas/engine/history.h"
 
 /* How long all of it may take. */

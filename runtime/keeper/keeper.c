@@ -28,8 +28,8 @@
 #include "runtime/blob/below.h"
 #include "runtime/env/clock.h"
 #include "runtime/keeper/keeper_after.h"
-#include "runtime/keeper/keeper_folder.h"
 #include "runtime/keeper/keeper_inside.h"
+#include "runtime/keeper_client/keeper_folder.h"
 #include "runtime/memory.h"
 
 #define COMPLAINTS_NAME "keeper.err"

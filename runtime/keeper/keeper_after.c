@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/keeper/keeper_limits.h"
 #include "runtime/keeper/keeper_orphans.h"
+#include "runtime/keeper_client/keeper_limits.h"
 #include "runtime/memory.h"
 
 /* Strings of an array and their heads, as tr_process_strings_pack writes them. */

@@ -22,7 +22,7 @@
 
 #include "runtime/env/clock.h"
 #include "runtime/keeper/keeper_after.h"
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/keeper_client/keeper_limits.h"
 #include "runtime/memory.h"
 #include "runtime/process/proc.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/keeper/keeper_folder.h"
+#include "runtime/keeper_client/keeper_folder.h"
 #include "runtime/process/proc.h"
 
 /* ---- Telling. ------------------------------------------------------------------------------- */

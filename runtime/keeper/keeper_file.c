@@ -20,7 +20,7 @@
 
 #include "runtime/blob/below.h"
 #include "runtime/env/clock.h"
-#include "runtime/keeper/keeper_folder.h"
+#include "runtime/keeper_client/keeper_folder.h"
 
 #define NEW_NAME TRI_KEEPER_LOG_NAME ".new"
 

@@ -5,12 +5,12 @@
 #ifndef TR_RUNTIME_KEEPER_KEEPER_INSIDE_H
 #define TR_RUNTIME_KEEPER_KEEPER_INSIDE_H
 
-#include "runtime/keeper/frames.h"
 #include "runtime/keeper/keeper.h"
 #include "runtime/keeper/keeper_cgroup.h"
 #include "runtime/keeper/keeper_children.h"
 #include "runtime/keeper/keeper_file.h"
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/keeper_client/frames.h"
+#include "runtime/keeper_client/keeper_limits.h"
 
 /* A connected client; a free slot has no descriptor. */
 struct tri_keeper_peer {

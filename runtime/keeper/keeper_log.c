@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "runtime/env/crc32c.h"
-#include "runtime/keeper/keeper_folder.h"
+#include "runtime/keeper_client/keeper_folder.h"
 #include "runtime/memory.h"
 
 static void store32(uint8_t *at, uint32_t value)

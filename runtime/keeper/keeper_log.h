@@ -22,8 +22,8 @@
 #define TR_RUNTIME_KEEPER_KEEPER_LOG_H
 
 #include "runtime/env/buffer.h"
-#include "runtime/keeper/keeper_limits.h"
 #include "runtime/keeper/keeper_table.h"
+#include "runtime/keeper_client/keeper_limits.h"
 
 /* Eight bytes: five of name, zeros, and the version of the format. */
 #define TRI_KEEPER_LOG_MAGIC "trkpr\0\0\1"

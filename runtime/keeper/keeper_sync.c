@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/keeper_client/keeper_limits.h"
 #include "schemas/codec/error.h"
 
 /* ---- The lists. ----------------------------------------------------------------------------- */

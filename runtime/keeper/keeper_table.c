@@ -4,7 +4,7 @@
  */
 #include "runtime/keeper/keeper_table.h"
 
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/keeper_client/keeper_limits.h"
 #include "runtime/memory.h"
 
 #define FIRST_BUCKETS 64

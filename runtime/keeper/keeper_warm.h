@@ -22,7 +22,7 @@
 #define TR_RUNTIME_KEEPER_KEEPER_WARM_H
 
 #include "runtime/env/env_limits.h"
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/keeper_client/keeper_limits.h"
 #include "runtime/process/spawn.h"
 
 /* One worker; a free place has no identity. */

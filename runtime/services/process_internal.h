@@ -5,8 +5,8 @@
 #ifndef TR_RUNTIME_SERVICES_PROCESS_INTERNAL_H
 #define TR_RUNTIME_SERVICES_PROCESS_INTERNAL_H
 
-#include "runtime/keeper/keeper_client.h"
-#include "runtime/keeper/sweep.h"
+#include "runtime/keeper_client/keeper_client.h"
+#include "runtime/process/sweep.h"
 #include "runtime/secret/secret.h"
 #include "runtime/services/process_keys.h"
 #include "runtime/services/process_service.h"

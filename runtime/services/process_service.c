@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "runtime/keeper/keeper_end.h"
+#include "runtime/keeper_client/keeper_end.h"
 #include "runtime/memory.h"
 #include "runtime/services/process_internal.h"
 

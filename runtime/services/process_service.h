@@ -10,7 +10,7 @@
  * process_query and a called process_stop are otherwise answered by the keeper's next message about
  * the key: process_state or process_ended. A called process_forget is answered by process_state
  * when the keeper has forgotten. folder_remove needs no keeper; a told one is done by a thread of
- * its own (runtime/keeper/sweep.h).
+ * its own (runtime/process/sweep.h).
  *
  * When the keeper is lost, or cannot be started, every open call fails with TR_NO_CONNECTION; the
  * actor finds the state of its key by sending the same process_run again (law 5 of

@@ -21,7 +21,7 @@
 
 #include "runtime/env/clock.h"
 #include "runtime/keeper/keeper.h"
-#include "runtime/keeper/keeper_client.h"
+#include "runtime/keeper_client/keeper_client.h"
 
 /* Every process writes its outputs into files of its own in one folder. */
 struct place {

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "runtime/keeper/keeper.h"
-#include "runtime/keeper/keeper_end.h"
+#include "runtime/keeper_client/keeper_end.h"
 #include "tests/support/helper_process.h"
+#include "tests/support/keeper_fixture.h"
 #include "tests/support/test.h"
-#include "tests/unit/runtime/keeper/keeper_fixture.h"
 
 static int set_up(void **state)
 {

@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/keeper/keeper_folder.h"
 #include "runtime/keeper/keeper_log.h"
+#include "runtime/keeper_client/keeper_folder.h"
 #include "runtime/process/proc.h"
 #include "tests/support/helper_process.h"
+#include "tests/support/keeper_fixture.h"
 #include "tests/support/test.h"
-#include "tests/unit/runtime/keeper/keeper_fixture.h"
 
 static int set_up(void **state)
 {

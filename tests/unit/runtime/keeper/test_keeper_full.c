@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "tests/support/helper_process.h"
+#include "tests/support/keeper_fixture.h"
 #include "tests/support/test.h"
-#include "tests/unit/runtime/keeper/keeper_fixture.h"
 
 static char disk[] = "/tmp/troupe-disk-XXXXXX";
 

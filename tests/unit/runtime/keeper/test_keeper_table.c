@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/keeper_client/keeper_limits.h"
 #include "runtime/memory.h"
 #include "tests/support/test.h"
 

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/keeper/keeper_folder.h"
+#include "runtime/keeper_client/keeper_folder.h"
 #include "tests/support/test.h"
 #include "tests/unit/runtime/services/attempt_actor.h"
 

@@ -7,7 +7,7 @@
  * tri_frames_put packs, tri_frames_flush sends. A partly sent frame stays at the front of the
  * output, so frames never interleave.
  */
-#include "runtime/keeper/frames.h"
+#include "runtime/keeper_client/frames.h"
 
 #include <errno.h>
 #include <sys/socket.h>

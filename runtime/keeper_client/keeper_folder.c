@@ -4,7 +4,7 @@
  * The lock is a flock, which the kernel releases with the last descriptor, however its holder ends.
  * So a dead keeper may leave its socket's name behind, and the holder of the lock may remove it.
  */
-#include "runtime/keeper/keeper_folder.h"
+#include "runtime/keeper_client/keeper_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "runtime/env/boot.h"
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/keeper_client/keeper_limits.h"
 #include "schemas/codec/error.h"
 
 int tri_keeper_folder_open(const char *path, int *folder)

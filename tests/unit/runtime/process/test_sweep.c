@@ -1,7 +1,7 @@
 /*
  * Removing folders beside other work: all that was taken is gone when it stops, nothing else is.
  */
-#include "runtime/keeper/sweep.h"
+#include "runtime/process/sweep.h"
 
 #include <fcntl.h>
 #include <poll.h>

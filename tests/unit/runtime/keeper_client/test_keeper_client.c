@@ -2,7 +2,7 @@
  * The engine's end: finding, starting and losing keepers, and everything that may answer instead
  * of one.
  */
-#include "runtime/keeper/keeper_client.h"
+#include "runtime/keeper_client/keeper_client.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/keeper/keeper_folder.h"
+#include "runtime/keeper_client/keeper_folder.h"
 #include "runtime/memory.h"
 #include "tests/support/helper_process.h"
+#include "tests/support/keeper_fixture.h"
 #include "tests/support/test.h"
-#include "tests/unit/runtime/keeper/keeper_fixture.h"
 
 static int set_up(void **state)
 {

@@ -1,10 +1,10 @@
 /*
  * Ending what a store's keeper runs, for a host whose work others do from now on.
  */
-#ifndef TR_RUNTIME_KEEPER_KEEPER_END_H
-#define TR_RUNTIME_KEEPER_KEEPER_END_H
+#ifndef TR_RUNTIME_KEEPER_CLIENT_KEEPER_END_H
+#define TR_RUNTIME_KEEPER_CLIENT_KEEPER_END_H
 
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/keeper_client/keeper_limits.h"
 #include "schemas/codec/base.h"
 
 /*

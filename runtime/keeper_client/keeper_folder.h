@@ -5,8 +5,8 @@
  * A socket's path is limited to about a hundred bytes, a store's path is not. So both sides open
  * the folder and name the socket through /proc/self/fd.
  */
-#ifndef TR_RUNTIME_KEEPER_KEEPER_FOLDER_H
-#define TR_RUNTIME_KEEPER_KEEPER_FOLDER_H
+#ifndef TR_RUNTIME_KEEPER_CLIENT_KEEPER_FOLDER_H
+#define TR_RUNTIME_KEEPER_CLIENT_KEEPER_FOLDER_H
 
 #include "schemas/codec/base.h"
 

@@ -2,7 +2,7 @@
  * Ending what a store's keeper runs: its lease is over at once. How many processes are left is said
  * to each client that comes, so it is asked by new ones until there are none.
  */
-#include "runtime/keeper/keeper_end.h"
+#include "runtime/keeper_client/keeper_end.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/keeper/keeper_client.h"
-#include "runtime/keeper/keeper_folder.h"
+#include "runtime/keeper_client/keeper_client.h"
+#include "runtime/keeper_client/keeper_folder.h"
 
 #define AGAIN_MS 20
 

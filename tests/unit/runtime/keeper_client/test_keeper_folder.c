@@ -1,7 +1,7 @@
 /*
  * Lock, socket and name of a folder: also of one whose name is longer than a socket's may be.
  */
-#include "runtime/keeper/keeper_folder.h"
+#include "runtime/keeper_client/keeper_folder.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/keeper_client/keeper_limits.h"
 #include "schemas/codec/error.h"
 #include "tests/support/test.h"
 

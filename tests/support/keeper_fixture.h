@@ -2,10 +2,10 @@
  * A store's folder with a keeper and a client, for tests: asks in one line, waits for the answer,
  * and takes everything away in the end.
  */
-#ifndef TR_TESTS_UNIT_RUNTIME_KEEPER_KEEPER_FIXTURE_H
-#define TR_TESTS_UNIT_RUNTIME_KEEPER_KEEPER_FIXTURE_H
+#ifndef TR_TESTS_SUPPORT_KEEPER_FIXTURE_H
+#define TR_TESTS_SUPPORT_KEEPER_FIXTURE_H
 
-#include "runtime/keeper/keeper_client.h"
+#include "runtime/keeper_client/keeper_client.h"
 
 enum { RECEIVED_MAX = 4096, WAIT_MS_MAX = 20000 };
 

@@ -13,11 +13,11 @@
  * or query the open keys: a key is started only once. Ends that were not forgotten are reported
  * again.
  */
-#ifndef TR_RUNTIME_KEEPER_KEEPER_CLIENT_H
-#define TR_RUNTIME_KEEPER_KEEPER_CLIENT_H
+#ifndef TR_RUNTIME_KEEPER_CLIENT_KEEPER_CLIENT_H
+#define TR_RUNTIME_KEEPER_CLIENT_KEEPER_CLIENT_H
 
-#include "runtime/keeper/frames.h"
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/keeper_client/frames.h"
+#include "runtime/keeper_client/keeper_limits.h"
 #include "schemas/runtime/process.h"
 
 struct tri_keeper_client;

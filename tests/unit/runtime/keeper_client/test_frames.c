@@ -1,7 +1,7 @@
 /*
  * Frames over a pair of sockets: whole, in pieces, too many, too large, and cut off.
  */
-#include "runtime/keeper/frames.h"
+#include "runtime/keeper_client/frames.h"
 
 #include <errno.h>
 #include <stdio.h>

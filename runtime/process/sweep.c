@@ -6,7 +6,7 @@
  * with new folders. The caller never touches a share, because a share may hang: such a folder waits
  * in a list until there is room. The thread ends at the end of file, after all names before it.
  */
-#include "runtime/keeper/sweep.h"
+#include "runtime/process/sweep.h"
 
 #include <errno.h>
 #include <poll.h>

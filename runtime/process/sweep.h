@@ -8,8 +8,8 @@
  *
  * All functions are for the thread that started it.
  */
-#ifndef TR_RUNTIME_KEEPER_SWEEP_H
-#define TR_RUNTIME_KEEPER_SWEEP_H
+#ifndef TR_RUNTIME_PROCESS_SWEEP_H
+#define TR_RUNTIME_PROCESS_SWEEP_H
 
 #include "runtime/process/attempt_limits.h"
 #include "runtime/process/shared.h"

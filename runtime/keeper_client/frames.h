@@ -3,8 +3,8 @@
  * keeper's protocol use them. A frame is u32 size of the body, u16 type, u8 version, u8 0, body;
  * numbers are big endian. One thread.
  */
-#ifndef TR_RUNTIME_KEEPER_FRAMES_H
-#define TR_RUNTIME_KEEPER_FRAMES_H
+#ifndef TR_RUNTIME_KEEPER_CLIENT_FRAMES_H
+#define TR_RUNTIME_KEEPER_CLIENT_FRAMES_H
 
 #include "runtime/env/buffer.h"
 #include "schemas/codec/field.h"

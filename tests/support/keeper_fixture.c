@@ -1,7 +1,7 @@
 /*
  * The fixture: a client's loop that keeps what comes until a test asks for it.
  */
-#include "tests/unit/runtime/keeper/keeper_fixture.h"
+#include "tests/support/keeper_fixture.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/keeper/keeper_folder.h"
+#include "runtime/keeper_client/keeper_folder.h"
 #include "tests/support/folder.h"
 #include "tests/support/helper_process.h"
 #include "tests/support/test.h"

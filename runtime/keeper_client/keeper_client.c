@@ -11,7 +11,7 @@
  * engines or commands may start keepers at the same time: the lock lets one live, the others report
  * "exists", and all clients connect to the one.
  */
-#include "runtime/keeper/keeper_client.h"
+#include "runtime/keeper_client/keeper_client.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 
 #include "runtime/env/capture.h"
 #include "runtime/env/clock.h"
-#include "runtime/keeper/keeper_folder.h"
+#include "runtime/keeper_client/keeper_folder.h"
 #include "runtime/memory.h"
 #include "runtime/secret/secret.h"
 

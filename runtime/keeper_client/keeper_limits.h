@@ -1,8 +1,8 @@
 /*
  * All limits of the keeper of processes and of its clients.
  */
-#ifndef TR_RUNTIME_KEEPER_KEEPER_LIMITS_H
-#define TR_RUNTIME_KEEPER_KEEPER_LIMITS_H
+#ifndef TR_RUNTIME_KEEPER_CLIENT_KEEPER_LIMITS_H
+#define TR_RUNTIME_KEEPER_CLIENT_KEEPER_LIMITS_H
 
 #include "runtime/env/env_limits.h"
 
