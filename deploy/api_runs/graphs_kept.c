@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "deploy/api_runs/runs_limits.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

@@ -8,8 +8,8 @@
 #include "deploy/api_runs/node_ids.h"
 #include "deploy/api_runs/run_list.h"
 #include "deploy/api_runs/view.h"
-#include "deploy/history/decided.h"
-#include "deploy/history/route.h"
+#include "deploy/graphs/decided.h"
+#include "deploy/graphs/route.h"
 #include "schemas/engine/history.h"
 
 /* An execution that is looked at. */

@@ -12,7 +12,7 @@
 #define TR_DEPLOY_API_RUNS_NODE_IDS_H
 
 #include "deploy/api_runs/view.h"
-#include "deploy/history/route.h"
+#include "deploy/graphs/route.h"
 
 /* What Flyte has beside the nodes of a graph. */
 #define TR_NODE_ID_START "start-node"

@@ -9,7 +9,7 @@
 #include "actors/graph/document/labels.h"
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/api_runs/start_inside.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "deploy/recovery/reuse.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "actors/graph/flyte/flyte_message.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "schemas/codec/error.h"
 #include "schemas/codec/utf8.h"
 #include "schemas/engine/flow.h"

@@ -9,7 +9,7 @@
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/slot.h"
 #include "deploy/common/problems.h"
-#include "deploy/history/route.h"
+#include "deploy/graphs/route.h"
 #include "deploy/inputs/inputs.h"
 #include "deploy/inputs/offload.h"
 #include "deploy/recovery/reuse.h"

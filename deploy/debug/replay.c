@@ -14,7 +14,7 @@
 #include "deploy/common/schemas.h"
 #include "deploy/debug/replay_show.h"
 #include "deploy/engine/assemble.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "deploy/server/recording_context.h"
 #include "deploy/settings/settings.h"
 #include "runtime/memory.h"

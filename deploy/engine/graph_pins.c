@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/history/decided.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/decided.h"
+#include "deploy/graphs/graphs.h"
 #include "runtime/memory.h"
 #include "schemas/engine/history.h"
 #include "schemas/engine/schedule.h"

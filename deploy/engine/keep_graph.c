@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "deploy/common/clock.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 
 int tr_live_keep_graph(struct tr_live *live, const struct tr_graph *graph, char *words)
 {

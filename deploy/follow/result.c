@@ -12,7 +12,7 @@
 #include "deploy/common/failure.h"
 #include "deploy/common/show.h"
 #include "deploy/follow/handlers.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "deploy/history/values.h"
 #include "deploy/inputs/relocate.h"
 #include "deploy/recovery/causes.h"

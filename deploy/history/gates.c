@@ -9,7 +9,7 @@
 
 #include "actors/graph/document/report.h"
 #include "deploy/common/show.h"
-#include "deploy/history/route.h"
+#include "deploy/graphs/route.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

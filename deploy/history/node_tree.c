@@ -9,7 +9,7 @@
 
 #include "actors/store/graph_registry.h"
 #include "deploy/common/schemas.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

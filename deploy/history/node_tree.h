@@ -5,7 +5,7 @@
 #ifndef TR_DEPLOY_HISTORY_NODE_TREE_H
 #define TR_DEPLOY_HISTORY_NODE_TREE_H
 
-#include "deploy/history/route.h"
+#include "deploy/graphs/route.h"
 #include "runtime/journal/reader.h"
 #include "schemas/engine/history.h"
 

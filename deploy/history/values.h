@@ -6,7 +6,7 @@
 #define TR_DEPLOY_HISTORY_VALUES_H
 
 #include "deploy/common/document.h"
-#include "deploy/history/route.h"
+#include "deploy/graphs/route.h"
 #include "runtime/journal/reader.h"
 #include "schemas/engine/history.h"
 

@@ -5,7 +5,7 @@
 #include "deploy/look/check_graph.h"
 
 #include "deploy/common/show.h"
-#include "deploy/history/route.h"
+#include "deploy/graphs/route.h"
 
 /* How much of what an input is bound to is shown. */
 #define BINDING_COLUMNS 160

@@ -10,7 +10,7 @@
 #include "actors/graph/compiled/graph.h"
 #include "deploy/common/document.h"
 #include "deploy/common/show.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "schemas/engine/phase.h"
 #include "schemas/engine/schedule.h"
 

@@ -14,7 +14,7 @@
 #include "deploy/common/stream.h"
 #include "deploy/common/table.h"
 #include "deploy/follow/prepare.h"
-#include "deploy/history/route.h"
+#include "deploy/graphs/route.h"
 #include "schemas/codec/error.h"
 
 enum entity_kind { WORKFLOW, PLAN, TASK };

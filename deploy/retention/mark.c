@@ -17,8 +17,8 @@
 
 #include "deploy/common/file.h"
 #include "deploy/common/schemas.h"
+#include "deploy/graphs/graphs.h"
 #include "deploy/history/executions.h"
-#include "deploy/history/graphs.h"
 #include "runtime/memory.h"
 #include "runtime/store_blobs.h"
 #include "schemas/codec/error.h"

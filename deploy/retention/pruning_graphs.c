@@ -11,7 +11,7 @@
 
 #include "deploy/common/client.h"
 #include "deploy/common/schemas.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "runtime/memory.h"
 #include "runtime/store_open.h"
 #include "schemas/engine/history_views.h"

@@ -8,7 +8,7 @@
 
 #include "actors/services/schedule.h"
 #include "deploy/common/clock.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "schemas/codec/error.h"
 
 #define MS_PER_SECOND 1000

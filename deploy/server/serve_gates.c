@@ -7,9 +7,9 @@
 
 #include "actors/graph/document/report.h"
 #include "deploy/engine/query_root.h"
+#include "deploy/graphs/graphs.h"
 #include "deploy/history/executions.h"
 #include "deploy/history/gates.h"
-#include "deploy/history/graphs.h"
 
 /* The graph of an execution, which becomes the caller's, and the name of its workflow in it. */
 static int read_graph(struct tr_live *live, uint64_t execution, struct tr_executions_row *copy,

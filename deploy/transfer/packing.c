@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "deploy/common/file.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "deploy/retention/mark.h"
 #include "runtime/blob/holes.h"
 #include "runtime/memory.h"

@@ -10,7 +10,7 @@
 #include "actors/graph/compiled/pack.h"
 #include "deploy/common/clock.h"
 #include "deploy/engine/import_marks.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "runtime/memory.h"
 #include "schemas/engine/flow.h"
 

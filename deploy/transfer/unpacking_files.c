@@ -15,7 +15,7 @@
 #include "actors/graph/compiled/pack.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/file.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "deploy/transfer/unpacking.h"
 #include "runtime/blob/below.h"
 #include "runtime/memory.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/history/route.h"
+#include "deploy/graphs/route.h"
 #include "deploy/recovery/recovery_plan.h"
 #include "runtime/memory.h"
 #include "tests/support/flow_value.h"

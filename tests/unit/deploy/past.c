@@ -10,7 +10,7 @@
 #include "actors/graph/document/json.h"
 #include "actors/graph/document/report.h"
 #include "deploy/common/clock.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "runtime/actor/actor.h"
 #include "runtime/sqlite/sqlite.h"
 #include "schemas/engine/history_views.h"

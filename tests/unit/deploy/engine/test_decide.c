@@ -12,7 +12,7 @@
 #include "actors/engine.h"
 #include "actors/graph/value/slot.h"
 #include "deploy/engine/inquiries.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "plugins/builtin/registry.h"
 #include "runtime/memory.h"
 #include "runtime/store_open.h"

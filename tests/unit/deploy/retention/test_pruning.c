@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "deploy/common/clock.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "deploy/retention/janitor.h"
 #include "deploy/retention/removal_lock.h"
 #include "deploy/server/serve.h"

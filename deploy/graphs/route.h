@@ -3,10 +3,10 @@
  * workflow that the map `sq` runs. What is shown of a node (its type, its place among others) is
  * known there. What lies below a dynamic node is in the graph that this has decided.
  */
-#ifndef TR_DEPLOY_HISTORY_ROUTE_H
-#define TR_DEPLOY_HISTORY_ROUTE_H
+#ifndef TR_DEPLOY_GRAPHS_ROUTE_H
+#define TR_DEPLOY_GRAPHS_ROUTE_H
 
-#include "deploy/history/decided.h"
+#include "deploy/graphs/decided.h"
 
 /* A node, in the workflow that it is written in. */
 struct tr_stop {

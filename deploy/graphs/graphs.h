@@ -4,8 +4,8 @@
  * them as files of its folder graphs/, which are found there until they are taken into the database
  * (runtime/store_files.h).
  */
-#ifndef TR_DEPLOY_HISTORY_GRAPHS_H
-#define TR_DEPLOY_HISTORY_GRAPHS_H
+#ifndef TR_DEPLOY_GRAPHS_GRAPHS_H
+#define TR_DEPLOY_GRAPHS_GRAPHS_H
 
 #include "actors/graph/compiled/graph.h"
 #include "runtime/journal/reader.h"

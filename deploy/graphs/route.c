@@ -2,7 +2,7 @@
  * Finding nodes by their paths: one sorted table of names for each workflow on the way, in the
  * graph of the execution and in those that dynamic nodes have decided.
  */
-#include "deploy/history/route.h"
+#include "deploy/graphs/route.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * Reading the graphs of a store: first its rows, then the files that an earlier program has left.
  */
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 
 #include <dirent.h>
 #include <errno.h>

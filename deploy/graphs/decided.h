@@ -2,8 +2,8 @@
  * The graphs that dynamic nodes of one execution have decided, by the paths of those nodes: what
  * lies below such a node is found in its graph, not in the execution's.
  */
-#ifndef TR_DEPLOY_HISTORY_DECIDED_H
-#define TR_DEPLOY_HISTORY_DECIDED_H
+#ifndef TR_DEPLOY_GRAPHS_DECIDED_H
+#define TR_DEPLOY_GRAPHS_DECIDED_H
 
 #include "actors/graph/compiled/graph.h"
 #include "runtime/journal/reader.h"

@@ -1,13 +1,13 @@
 /*
  * A list of nodes with the hashes of their graphs, and the graphs that were opened, each once.
  */
-#include "deploy/history/decided.h"
+#include "deploy/graphs/decided.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "actors/store/graph_registry.h"
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/history.h"
 

@@ -1,7 +1,7 @@
 /*
  * Graphs of a store: rows that are read by their hashes, and files of an earlier program.
  */
-#include "deploy/history/graphs.h"
+#include "deploy/graphs/graphs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
