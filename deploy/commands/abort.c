@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "deploy/cli/commands.h"
-#include "deploy/cli/connect.h"
 #include "deploy/cli/selection.h"
 #include "deploy/cli/store.h"
+#include "deploy/connect/connect.h"
 #include "deploy/engine/query_root.h"
 #include "deploy/offline/abort_later.h"
 #include "schemas/runtime/request.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "deploy/cli/commands.h"
-#include "deploy/cli/connect.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/schemas.h"
+#include "deploy/connect/connect.h"
 #include "deploy/engine/assemble.h"
 #include "deploy/engine/import_marks.h"
 #include "deploy/transfer/giving.h"

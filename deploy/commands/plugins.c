@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "deploy/cli/commands.h"
-#include "deploy/cli/connect.h"
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/document.h"
 #include "deploy/common/table.h"
+#include "deploy/connect/connect.h"
 #include "deploy/history/executions.h"
 #include "deploy/offline/forget_parts.h"
 #include "deploy/settings/quarantine.h"

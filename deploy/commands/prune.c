@@ -9,12 +9,12 @@
 
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
-#include "deploy/cli/connect.h"
 #include "deploy/cli/filters.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/document.h"
 #include "deploy/common/signals.h"
 #include "deploy/common/stream.h"
+#include "deploy/connect/connect.h"
 #include "deploy/retention/janitor.h"
 #include "deploy/server/serve.h"
 #include "runtime/memory.h"

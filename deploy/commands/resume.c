@@ -5,11 +5,11 @@
 #include <stdio.h>
 
 #include "deploy/cli/commands.h"
-#include "deploy/cli/connect.h"
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/store.h"
 #include "deploy/commands/pause.h"
+#include "deploy/connect/connect.h"
 #include "deploy/engine/query_root.h"
 #include "deploy/follow/follow_local.h"
 #include "deploy/history/executions.h"

@@ -7,13 +7,13 @@
 
 #include "deploy/api_runs/desk.h"
 #include "deploy/cli/commands.h"
-#include "deploy/cli/connect.h"
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/store.h"
 #include "deploy/commands/serve_http.h"
 #include "deploy/commands/stand_by.h"
 #include "deploy/common/notify.h"
+#include "deploy/connect/connect.h"
 #include "deploy/follow/follow_local.h"
 
 static void note_begin(struct tr_service_log *log, const struct tr_live *live)

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "deploy/cli/active_host.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/notify.h"
 #include "deploy/common/signals.h"
+#include "deploy/connect/active_host.h"
 #include "runtime/journal/store_folder.h"
 #include "runtime/keeper_client/keeper_end.h"
 #include "runtime/memory.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "deploy/cli/commands.h"
-#include "deploy/cli/connect.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/document.h"
+#include "deploy/connect/connect.h"
 #include "schemas/runtime/request.h"
 
 #define ACTORS_SHOWN 1000

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "deploy/cli/connect.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/clock.h"
+#include "deploy/connect/connect.h"
 #include "deploy/debug/replay.h"
 #include "schemas/runtime/request.h"
 

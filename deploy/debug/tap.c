@@ -8,7 +8,7 @@
 
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
-#include "deploy/cli/connect.h"
+#include "deploy/connect/connect.h"
 #include "deploy/debug/replay.h"
 #include "deploy/server/tap_words.h"
 #include "runtime/memory.h"

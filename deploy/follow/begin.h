@@ -4,7 +4,7 @@
 #ifndef TR_DEPLOY_FOLLOW_BEGIN_H
 #define TR_DEPLOY_FOLLOW_BEGIN_H
 
-#include "deploy/cli/connect.h"
+#include "deploy/connect/connect.h"
 #include "deploy/engine/launch.h"
 #include "deploy/follow/prepare.h"
 

@@ -3,11 +3,11 @@
  */
 #include "deploy/look/explain.h"
 
-#include "deploy/cli/activity.h"
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
-#include "deploy/cli/connect.h"
 #include "deploy/cli/next.h"
+#include "deploy/connect/activity.h"
+#include "deploy/connect/connect.h"
 #include "deploy/look/explain_schedule.h"
 #include "deploy/look/get_report.h"
 #include "deploy/recovery/causes.h"

@@ -7,10 +7,10 @@
 
 #include <stdio.h>
 
-#include "deploy/cli/activity.h"
 #include "deploy/common/document.h"
 #include "deploy/common/output.h"
 #include "deploy/common/table.h"
+#include "deploy/connect/activity.h"
 #include "runtime/journal/reader.h"
 #include "schemas/engine/history.h"
 

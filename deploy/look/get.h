@@ -5,8 +5,8 @@
 #ifndef TR_DEPLOY_LOOK_GET_H
 #define TR_DEPLOY_LOOK_GET_H
 
-#include "deploy/cli/activity.h"
 #include "deploy/common/document.h"
+#include "deploy/connect/activity.h"
 #include "deploy/history/elements.h"
 #include "deploy/history/node_tree.h"
 #include "deploy/history/target.h"

@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 
-#include "deploy/cli/activity.h"
 #include "deploy/cli/browse.h"
 #include "deploy/cli/command.h"
+#include "deploy/connect/activity.h"
 #include "deploy/selection/execution_filter.h"
 
 /* How many are shown where nobody says. */

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/cli/activity.h"
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
+#include "deploy/connect/activity.h"
 #include "deploy/selection/execution_filter.h"
 #include "schemas/codec/error.h"
 #include "schemas/codec/spelling.h"

@@ -7,11 +7,11 @@
 
 #include "actors/graph/document/moment.h"
 #include "actors/graph/document/usage.h"
-#include "deploy/cli/active_host.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/client.h"
 #include "deploy/common/document.h"
+#include "deploy/connect/active_host.h"
 #include "runtime/journal/store_folder.h"
 #include "schemas/runtime/request.h"
 

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "deploy/cli/activity.h"
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/document.h"
+#include "deploy/connect/activity.h"
 #include "deploy/follow/follow.h"
 #include "deploy/follow/keys.h"
 #include "deploy/follow/result.h"

@@ -6,7 +6,7 @@
 #define TR_DEPLOY_SCHEDULES_BACKFILL_H
 
 #include "actors/graph/compiled/graph.h"
-#include "deploy/cli/connect.h"
+#include "deploy/connect/connect.h"
 #include "deploy/engine/launch.h"
 
 /* Times of one backfill. */

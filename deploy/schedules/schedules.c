@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "deploy/cli/commands.h"
-#include "deploy/cli/connect.h"
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/selection.h"
 #include "deploy/common/document.h"
 #include "deploy/common/identity.h"
+#include "deploy/connect/connect.h"
 #include "deploy/schedules/plan_selection.h"
 #include "deploy/schedules/schedules_print.h"
 #include "deploy/server/change_schedules.h"

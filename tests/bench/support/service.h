@@ -5,7 +5,7 @@
 #ifndef TR_TESTS_BENCH_SUPPORT_SERVICE_H
 #define TR_TESTS_BENCH_SUPPORT_SERVICE_H
 
-#include "deploy/cli/connect.h"
+#include "deploy/connect/connect.h"
 #include "runtime/link/endpoint.h"
 #include "schemas/runtime/request.h"
 #include "tests/bench/support/bench.h"

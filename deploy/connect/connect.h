@@ -1,8 +1,8 @@
 /*
  * Reaching the engine of a store, from wherever it runs: becoming it, or speaking with it.
  */
-#ifndef TR_DEPLOY_CLI_CONNECT_H
-#define TR_DEPLOY_CLI_CONNECT_H
+#ifndef TR_DEPLOY_CONNECT_CONNECT_H
+#define TR_DEPLOY_CONNECT_CONNECT_H
 
 #include "deploy/cli/command.h"
 #include "deploy/common/client.h"

@@ -1,16 +1,16 @@
 /*
  * A store has one engine: a command that comes second is its client.
  */
-#include "deploy/cli/connect.h"
+#include "deploy/connect/connect.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/cli/active_host.h"
 #include "deploy/cli/store_modes.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/show.h"
+#include "deploy/connect/active_host.h"
 #include "deploy/history/executions.h"
 #include "runtime/link/preflight.h"
 #include "schemas/runtime/request.h"

@@ -2,7 +2,7 @@
  * Which host is active. A host is known by its folder's file, so a folder that has the path of
  * another machine's is not mistaken for it.
  */
-#include "deploy/cli/active_host.h"
+#include "deploy/connect/active_host.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
  * Of a store in a database that several hosts share: the host that has its work now.
  */
-#ifndef TR_DEPLOY_CLI_ACTIVE_HOST_H
-#define TR_DEPLOY_CLI_ACTIVE_HOST_H
+#ifndef TR_DEPLOY_CONNECT_ACTIVE_HOST_H
+#define TR_DEPLOY_CONNECT_ACTIVE_HOST_H
 
 #include <limits.h>
 

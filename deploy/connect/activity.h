@@ -2,8 +2,8 @@
  * Which unfinished executions are dormant: the history does not know, since it is no matter of
  * theirs but of the engine's. A live one is asked; without one nothing goes on.
  */
-#ifndef TR_DEPLOY_CLI_ACTIVITY_H
-#define TR_DEPLOY_CLI_ACTIVITY_H
+#ifndef TR_DEPLOY_CONNECT_ACTIVITY_H
+#define TR_DEPLOY_CONNECT_ACTIVITY_H
 
 #include "actors/graph/document/buffer.h"
 #include "runtime/journal/crashes.h"

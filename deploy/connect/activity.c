@@ -1,13 +1,13 @@
 /*
  * Asking an engine which executions are dormant.
  */
-#include "deploy/cli/activity.h"
+#include "deploy/connect/activity.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/cli/connect.h"
 #include "deploy/common/show.h"
+#include "deploy/connect/connect.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/request.h"
 
