@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/commands/store.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/document.h"
 #include "deploy/engine/assemble.h"
+#include "deploy/stores/store.h"
 #include "runtime/memory.h"
 #include "runtime/store_care.h"
 

@@ -1,8 +1,8 @@
 /*
  * What the verbs of `troupe store` share.
  */
-#ifndef TR_DEPLOY_COMMANDS_STORE_H
-#define TR_DEPLOY_COMMANDS_STORE_H
+#ifndef TR_DEPLOY_STORES_STORE_H
+#define TR_DEPLOY_STORES_STORE_H
 
 #include "deploy/cli/store.h"
 #include "runtime/journal/store_care.h"

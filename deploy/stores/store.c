@@ -2,7 +2,7 @@
  * `troupe store`: what an operator does to a store. Each verb is a row; here are those of a few
  * lines.
  */
-#include "deploy/commands/store.h"
+#include "deploy/stores/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

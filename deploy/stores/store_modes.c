@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "deploy/cli/store_modes.h"
-#include "deploy/commands/store.h"
 #include "deploy/common/document.h"
+#include "deploy/stores/store.h"
 
 struct fixing {
     const struct tr_invocation *invocation;
