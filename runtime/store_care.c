@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "runtime/journal/store_folder.h"
-#include "runtime/postgres/postgres.h"
+#include "runtime/postgres_care/postgres_care.h"
 #include "runtime/sqlite/sqlite.h"
 #include "runtime/store_open.h"
 

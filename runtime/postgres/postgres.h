@@ -5,7 +5,6 @@
 #define TR_RUNTIME_POSTGRES_POSTGRES_H
 
 #include "runtime/journal/reader.h"
-#include "runtime/journal/store_care.h"
 #include "runtime/members/registry.h"
 
 /* Whether a locator is one of PostgreSQL's: postgresql://… or postgres://…; NULL is none. */
@@ -45,11 +44,5 @@ TR_MUST_USE int tri_postgres_registry_open(const struct tri_store_options *optio
 /* The contract of tri_store_settle. */
 TR_MUST_USE int tri_postgres_settle(const struct tri_store_options *options, uint64_t host,
                                     char *explain);
-
-/* The contracts of tri_store_init, tri_store_upgrade and tri_store_check. */
-TR_MUST_USE int tri_postgres_init(const struct tri_store_options *options, char *explain,
-                                  bool *was_made);
-TR_MUST_USE int tri_postgres_upgrade(const struct tri_store_upgrading *upgrading, char *explain);
-TR_MUST_USE int tri_postgres_check(const struct tri_store_checking *checking, char *explain);
 
 #endif

@@ -92,6 +92,11 @@ INCLUDES = {
                         "runtime/link/wire_keys.h", "runtime/env/"],
     "runtime/postgres": [*FOR_RUNTIME, "runtime/postgres/", "runtime/database/", "runtime/commits/",
                          "runtime/journal/", "runtime/members/", "runtime/env/library.h"],
+    "runtime/postgres_care": [*FOR_RUNTIME, "runtime/postgres_care/",
+                              "runtime/postgres/postgres_internal.h",
+                              "runtime/postgres/postgres_compress.h",
+                              "runtime/journal/store_care.h", "runtime/database/findings.h",
+                              "runtime/commits/commit_entry.h"],
     "runtime/actor": [*FOR_RUNTIME, "runtime/actor/", "runtime/env/", "runtime/journal/",
                       "runtime/link/", "runtime/trace/"],
     "runtime/cluster": [*FOR_RUNTIME, "runtime/cluster/", "runtime/actor/", "runtime/env/",
@@ -248,7 +253,7 @@ ZEROMQ_FILES = ["runtime/link/*", "tests/*"]
 HTTP_FILES = ["runtime/http/http.c", "runtime/http/http_transfer.*", "runtime/http/http_easy.*",
               "runtime/http/http_library.*", "tests/*"]
 SQLITE_FILES = ["runtime/sqlite/*", "tests/*"]
-POSTGRES_FILES = ["runtime/postgres/*", "tests/*"]
+POSTGRES_FILES = ["runtime/postgres/*", "runtime/postgres_care/*", "tests/*"]
 PROTOBUF_FILES = ["actors/graph/flyte/*", "actors/graph/flyteworkflow/*",
                   "actors/graph/import/*", "deploy/api/*", "deploy/entities/*",
                   "deploy/api_runs/*", "tests/*"]
@@ -278,7 +283,7 @@ BANS = [
      "SQL stands behind runtime/journal/store.h; only runtime/sqlite/ speaks it"),
     (HEADER, ["libpq-fe.h", "postgresql/*"],
      [*POSTGRES_FILES],
-     "PostgreSQL is spoken only in runtime/postgres/; go through runtime/store_open.h"),
+     "PostgreSQL is spoken only in runtime/postgres/ and postgres_care/; go through runtime/store_open.h"),
     (CALL, ["PQ*"],
      ["tests/*"],
      "libpq is loaded when it is needed; call it through postgres_library.h"),

@@ -4,10 +4,11 @@
  * An upgrade does not say itself what it does: the catalog before and after is compared, within its
  * transaction. So nothing is done that is not told.
  */
+#include "runtime/postgres_care/postgres_care.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/postgres/postgres.h"
 #include "runtime/postgres/postgres_internal.h"
 
 /* ----------------------------------------------------------------------------- init */

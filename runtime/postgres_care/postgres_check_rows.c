@@ -10,8 +10,8 @@
 
 #include "runtime/commits/commit_entry.h"
 #include "runtime/memory.h"
-#include "runtime/postgres/postgres_check.h"
 #include "runtime/postgres/postgres_compress.h"
+#include "runtime/postgres_care/postgres_check.h"
 
 /* Rows between two words of progress. */
 #define ROWS_EACH 1000

@@ -2,8 +2,8 @@
  * A check of a store, as its two files share it: postgres_check.c looks at the schema and at what
  * the role may, postgres_check_rows.c reads the rows.
  */
-#ifndef TR_RUNTIME_POSTGRES_POSTGRES_CHECK_H
-#define TR_RUNTIME_POSTGRES_POSTGRES_CHECK_H
+#ifndef TR_RUNTIME_POSTGRES_CARE_POSTGRES_CHECK_H
+#define TR_RUNTIME_POSTGRES_CARE_POSTGRES_CHECK_H
 
 #include "runtime/database/findings.h"
 #include "runtime/postgres/postgres_internal.h"

@@ -5,12 +5,12 @@
  * meanwhile is not seen. What tables and functions there should be is taken from the statements
  * that make them.
  */
-#include "runtime/postgres/postgres_check.h"
+#include "runtime/postgres_care/postgres_check.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/postgres/postgres.h"
+#include "runtime/postgres_care/postgres_care.h"
 
 #define BEFORE_TABLE "CREATE TABLE "
 #define PLACE_BYTES (2 * TRI_POSTGRES_NAME_BYTES + 16)
