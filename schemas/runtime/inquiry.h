@@ -1,7 +1,7 @@
 /*
  * What actors ask of the program itself, and what it answers: work that takes disks and time, and
  * is no handler's. It is sent to the files service (TR_SERVICE_FILES), whose thread answers it by
- * the table of deploy/engine/inquiries.c. What cannot be done is answered by blob_failed, as of
+ * the table of deploy/inquiries/inquiries.c. What cannot be done is answered by blob_failed, as of
  * files.
  *
  * Everything here may be asked for again after a crash: it gives the same, and nothing twice.

@@ -51,8 +51,8 @@ FOR_DEPLOY = [*PUBLIC_RUNTIME, "schemas/", "actors/"]
 # What knows no terminal; and what speaks with people, one above the other.
 ENGINE_ROOMS = ["deploy/common/", "deploy/inputs/", "deploy/graphs/", "deploy/history/",
                 "deploy/recovery/", "deploy/selection/", "deploy/retention/", "deploy/settings/",
-                "deploy/engine/", "deploy/metrics/", "deploy/server/", "deploy/offline/",
-                "deploy/transfer/", "deploy/backup/", "deploy/flyte/"]
+                "deploy/inquiries/", "deploy/engine/", "deploy/metrics/", "deploy/server/",
+                "deploy/offline/", "deploy/transfer/", "deploy/backup/", "deploy/flyte/"]
 
 # Files below a folder, a floor or a room of one, may include what begins with one of these. A
 # room's law stands in place of its floor's.
@@ -197,11 +197,14 @@ INCLUDES = {
                         "runtime/store_blobs.h", "runtime/members/member.h", "deploy/settings/",
                         "deploy/common/", "deploy/retention/", "deploy/door/door.h",
                         "deploy/api/clients.h"],
+    "deploy/inquiries": [*FOR_DEPLOY, "runtime/store_blobs.h", "deploy/inquiries/",
+                         "deploy/common/", "deploy/inputs/", "deploy/graphs/", "deploy/history/",
+                         "deploy/recovery/"],
     "deploy/engine": [*FOR_DEPLOY, "plugins/builtin/registry.h", "plugins/process/process.h",
                       "runtime/blob/", "runtime/store_blobs.h", "runtime/host/host.h",
                       "runtime/journal/", "runtime/link/", "runtime/secret/", "deploy/engine/",
-                      "deploy/common/", "deploy/inputs/", "deploy/graphs/", "deploy/history/",
-                      "deploy/recovery/", "deploy/retention/", "deploy/settings/"],
+                      "deploy/common/", "deploy/graphs/", "deploy/history/", "deploy/inquiries/",
+                      "deploy/retention/", "deploy/settings/"],
     "deploy/metrics": [*FOR_DEPLOY, "runtime/journal/", "runtime/link/", "deploy/metrics/",
                        "deploy/common/", "deploy/history/", "deploy/settings/", "deploy/engine/"],
     "deploy/server": [*FOR_DEPLOY, "runtime/tap/", "deploy/server/", "deploy/common/",

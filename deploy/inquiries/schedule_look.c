@@ -2,7 +2,7 @@
  * What takes disks about a schedule: the time zone, as it is now, and whether an execution of a
  * name was ever begun.
  */
-#include "deploy/engine/schedule_look.h"
+#include "deploy/inquiries/schedule_look.h"
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * thread: one row of a table for each message. A row's function may wait for disks; it reads the
  * message, does the work and answers once with tr_inquiry_answer, or gives an error with words.
  */
-#ifndef TR_DEPLOY_ENGINE_INQUIRIES_H
-#define TR_DEPLOY_ENGINE_INQUIRIES_H
+#ifndef TR_DEPLOY_INQUIRIES_INQUIRIES_H
+#define TR_DEPLOY_INQUIRIES_INQUIRIES_H
 
 #include "runtime/troupe.h"
 

@@ -1,8 +1,8 @@
 /*
  * A file of a task, read as it is now.
  */
-#ifndef TR_DEPLOY_ENGINE_TASK_FILE_H
-#define TR_DEPLOY_ENGINE_TASK_FILE_H
+#ifndef TR_DEPLOY_INQUIRIES_TASK_FILE_H
+#define TR_DEPLOY_INQUIRIES_TASK_FILE_H
 
 #include "runtime/troupe.h"
 

@@ -2,8 +2,8 @@
  * Files that a dynamic task has left in its folder and that its graph names: that folder is removed
  * before the graph runs, so they go into the blobs first.
  */
-#ifndef TR_DEPLOY_ENGINE_DECIDE_PATHS_H
-#define TR_DEPLOY_ENGINE_DECIDE_PATHS_H
+#ifndef TR_DEPLOY_INQUIRIES_DECIDE_PATHS_H
+#define TR_DEPLOY_INQUIRIES_DECIDE_PATHS_H
 
 #include "actors/graph/compiled/graph.h"
 #include "runtime/troupe.h"

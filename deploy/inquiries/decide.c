@@ -4,7 +4,7 @@
  * stored, and only then in the graph registry. What is wrong with the document is the task's
  * failure, all of it in one message.
  */
-#include "deploy/engine/decide.h"
+#include "deploy/inquiries/decide.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,14 +16,14 @@
 #include "actors/values/path.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/file.h"
-#include "deploy/engine/decide_paths.h"
-#include "deploy/engine/task_file.h"
 #include "deploy/graphs/graphs.h"
 #include "deploy/history/entities.h"
 #include "deploy/history/executions.h"
 #include "deploy/inputs/offload.h"
 #include "deploy/inputs/relocate.h"
 #include "deploy/inputs/runnable.h"
+#include "deploy/inquiries/decide_paths.h"
+#include "deploy/inquiries/task_file.h"
 #include "deploy/recovery/reuse.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/files.h"

@@ -3,8 +3,8 @@
  * outputs from one into blobs (actors/values/exchange.h does the reading and writing). Its third
  * function is the table of inquiries.h.
  */
-#ifndef TR_DEPLOY_ENGINE_EXCHANGE_H
-#define TR_DEPLOY_ENGINE_EXCHANGE_H
+#ifndef TR_DEPLOY_INQUIRIES_EXCHANGE_H
+#define TR_DEPLOY_INQUIRIES_EXCHANGE_H
 
 #include "runtime/troupe.h"
 

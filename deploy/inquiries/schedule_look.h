@@ -2,8 +2,8 @@
  * The program's answer to a schedule that asks what to do (schemas/engine/schedule.h,
  * schedule_look).
  */
-#ifndef TR_DEPLOY_ENGINE_SCHEDULE_LOOK_H
-#define TR_DEPLOY_ENGINE_SCHEDULE_LOOK_H
+#ifndef TR_DEPLOY_INQUIRIES_SCHEDULE_LOOK_H
+#define TR_DEPLOY_INQUIRIES_SCHEDULE_LOOK_H
 
 #include "runtime/troupe.h"
 

@@ -2,7 +2,7 @@
  * Files that tasks have written, which may be written still: each is copied before anybody looks at
  * it, into a file without a name beside the store.
  */
-#include "deploy/engine/task_file.h"
+#include "deploy/inquiries/task_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,12 +2,12 @@
  * The table of what actors ask the program, and the short answers; longer ones have files of their
  * own.
  */
-#include "deploy/engine/inquiries.h"
+#include "deploy/inquiries/inquiries.h"
 
 #include "actors/engine.h"
-#include "deploy/engine/decide.h"
-#include "deploy/engine/schedule_look.h"
 #include "deploy/inputs/bind_values.h"
+#include "deploy/inquiries/decide.h"
+#include "deploy/inquiries/schedule_look.h"
 #include "deploy/recovery/reuse.h"
 #include "schemas/engine/recovery.h"
 #include "schemas/engine/schedule.h"

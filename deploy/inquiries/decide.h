@@ -1,8 +1,8 @@
 /*
  * Graphs that dynamic tasks decide: compiled, stored and held for the task that asked.
  */
-#ifndef TR_DEPLOY_ENGINE_DECIDE_H
-#define TR_DEPLOY_ENGINE_DECIDE_H
+#ifndef TR_DEPLOY_INQUIRIES_DECIDE_H
+#define TR_DEPLOY_INQUIRIES_DECIDE_H
 
 #include "runtime/troupe.h"
 

@@ -2,7 +2,7 @@
  * Looking through the literals of a decided graph: those of bindings, alone and in lists and maps,
  * and those of launch plans.
  */
-#include "deploy/engine/decide_paths.h"
+#include "deploy/inquiries/decide_paths.h"
 
 #include <stdio.h>
 

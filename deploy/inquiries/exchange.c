@@ -4,7 +4,7 @@
  * copied before it is mapped, without a name, because somebody may still change it. Files that its
  * outputs name are kept where their list is large.
  */
-#include "deploy/engine/exchange.h"
+#include "deploy/inquiries/exchange.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #include "actors/values/exchange.h"
 #include "actors/values/path.h"
 #include "deploy/common/file.h"
-#include "deploy/engine/inquiries.h"
-#include "deploy/engine/task_file.h"
 #include "deploy/inputs/offload.h"
 #include "deploy/inputs/relocate.h"
+#include "deploy/inquiries/inquiries.h"
+#include "deploy/inquiries/task_file.h"
 #include "runtime/memory.h"
 #include "runtime/store_blobs.h"
 #include "schemas/runtime/files.h"

@@ -2,7 +2,7 @@
  * What the program answers to a dynamic task: the graph is stored before it is in the graph
  * registry, and what is wrong with a document, or with the store, is told as what it is.
  */
-#include "deploy/engine/decide.h"
+#include "deploy/inquiries/decide.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 
 #include "actors/engine.h"
 #include "actors/graph/value/slot.h"
-#include "deploy/engine/inquiries.h"
 #include "deploy/graphs/graphs.h"
+#include "deploy/inquiries/inquiries.h"
 #include "plugins/builtin/registry.h"
 #include "runtime/memory.h"
 #include "runtime/store_open.h"
