@@ -33,14 +33,8 @@
 /* How long a URL for an upload is good at most, and if its request does not say. */
 #define TR_UPLOAD_EXPIRY_S_MAX 3600
 
-/* Bytes of an upload that wait for the disk; then the client waits. */
-#define TR_UPLOAD_PENDING_BYTES_MAX (1U << 20)
-
 /* Bytes of one part of an upload's path. */
 #define TR_UPLOAD_PART_BYTES_MAX 200
-
-/* Bytes of a download that are read at once. */
-#define TR_DOWNLOAD_PIECE_BYTES_MAX (256U << 10)
 
 /* How long it is remembered that the store has unpacked some code. */
 #define TR_CODE_KNOWN_MS 10000

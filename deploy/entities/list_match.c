@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "actors/graph/document/report.h"
-#include "deploy/entities/signed_url.h"
+#include "deploy/data_proxy/signed_url.h"
 #include "schemas/codec/error.h"
 #include "schemas/codec/utf8.h"
 

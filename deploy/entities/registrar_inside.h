@@ -7,10 +7,10 @@
 #include "deploy/api/api_limits.h"
 #include "deploy/api/call.h"
 #include "deploy/common/work_queue.h"
-#include "deploy/entities/download_store.h"
+#include "deploy/data_proxy/download_store.h"
+#include "deploy/data_proxy/upload_store.h"
 #include "deploy/entities/entity_limits.h"
 #include "deploy/entities/registrar.h"
-#include "deploy/entities/upload_store.h"
 #include "deploy/history/entities.h"
 
 /* ------------------------------------------------------------------ jobs: registrar.c */

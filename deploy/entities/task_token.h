@@ -8,7 +8,7 @@
 #include <limits.h>
 
 #include "deploy/api/clients.h"
-#include "deploy/entities/signing_key.h"
+#include "deploy/data_proxy/signing_key.h"
 #include "runtime/troupe.h"
 
 struct tr_task_tokens {

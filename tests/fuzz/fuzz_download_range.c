@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "deploy/entities/download_store.h"
+#include "deploy/data_proxy/download_store.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

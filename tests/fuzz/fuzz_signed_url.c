@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "deploy/entities/signed_url.h"
+#include "deploy/data_proxy/signed_url.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -171,10 +171,12 @@ INCLUDES = {
     "deploy/door": [*PUBLIC_RUNTIME, "schemas/codec/", "runtime/env/", "deploy/door/"],
     "deploy/api": [*FOR_DEPLOY, "flyteidl/", "runtime/env/buffer.h", "runtime/env/library.h",
                    "deploy/api/", "deploy/door/door.h", "deploy/common/"],
+    "deploy/data_proxy": [*FOR_DEPLOY, "runtime/env/", "deploy/data_proxy/", "deploy/api/",
+                          "deploy/common/"],
     "deploy/entities": [*FOR_DEPLOY, "flyteidl/", "runtime/env/", "runtime/journal/",
-                        "deploy/entities/", "deploy/api/", "deploy/common/", "deploy/engine/",
-                        "deploy/flyte/", "deploy/history/", "deploy/inputs/", "deploy/server/",
-                        "deploy/settings/"],
+                        "deploy/entities/", "deploy/api/", "deploy/common/", "deploy/data_proxy/",
+                        "deploy/engine/", "deploy/flyte/", "deploy/history/", "deploy/inputs/",
+                        "deploy/server/", "deploy/settings/"],
     "deploy/api_runs": [*FOR_DEPLOY, "flyteidl/", "runtime/host/host.h", "runtime/journal/",
                         "deploy/api_runs/", "deploy/api/", "deploy/common/", "deploy/engine/",
                         "deploy/graphs/", "deploy/history/", "deploy/inputs/", "deploy/recovery/",
@@ -368,7 +370,7 @@ BANS = [
 READERS = [
     ("yaml.h", ["tests/*"]),
     ("jansson.h", ["tests/*"]),
-    ("glib.h", ["tests/*", "deploy/entities/md5.c"]),
+    ("glib.h", ["tests/*", "deploy/data_proxy/md5.c"]),
     ("zlib.h", ["tests/*"]),
 ]
 

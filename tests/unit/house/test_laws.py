@@ -183,6 +183,7 @@ DIRECTIONS = [
     ("deploy/flyte", "deploy/common/file.h", "deploy/cli/command.h"),
     ("deploy/api", "deploy/door/door.h", "deploy/door/connection.h"),
     ("deploy/door", "runtime/env/library.h", "deploy/engine/assemble.h"),
+    ("deploy/data_proxy", "deploy/api/upload.h", "deploy/entities/registrar.h"),
     ("deploy/entities", "deploy/api/call.h", "deploy/door/door.h"),
     ("deploy/api_runs", "deploy/api/call.h", "deploy/door/door.h"),
     ("deploy/graphs", "deploy/common/document.h", "deploy/history/executions.h"),

@@ -7,7 +7,7 @@
  * The two threads hand an upload to each other, so that each has its part of it alone: while the
  * store's has it, the door's only collects.
  */
-#include "deploy/entities/upload_store.h"
+#include "deploy/data_proxy/upload_store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,8 +22,8 @@
 #include "deploy/api/api_limits.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/file.h"
-#include "deploy/entities/entity_limits.h"
-#include "deploy/entities/signing_key.h"
+#include "deploy/data_proxy/data_proxy_limits.h"
+#include "deploy/data_proxy/signing_key.h"
 #include "runtime/env/buffer.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"

@@ -5,7 +5,7 @@
  *
  * The two threads hand a download to each other, so that one has it at a time.
  */
-#include "deploy/entities/download_store.h"
+#include "deploy/data_proxy/download_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "actors/graph/value/literal.h"
 #include "deploy/api/api_limits.h"
 #include "deploy/common/clock.h"
-#include "deploy/entities/entity_limits.h"
+#include "deploy/data_proxy/data_proxy_limits.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 #include "schemas/runtime/process.h"

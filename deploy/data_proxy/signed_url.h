@@ -5,11 +5,11 @@
  *     /downloads/FILE?expires=SECONDS&signature=DIGITS
  *     /uploads/PROJECT/DOMAIN/PREFIX/NAME?expires=SECONDS&md5=DIGITS&signature=DIGITS
  */
-#ifndef TR_DEPLOY_ENTITIES_SIGNED_URL_H
-#define TR_DEPLOY_ENTITIES_SIGNED_URL_H
+#ifndef TR_DEPLOY_DATA_PROXY_SIGNED_URL_H
+#define TR_DEPLOY_DATA_PROXY_SIGNED_URL_H
 
 #include "actors/graph/document/buffer.h"
-#include "deploy/entities/md5.h"
+#include "deploy/data_proxy/md5.h"
 
 #define TR_SIGNED_KEY_BYTES 32
 

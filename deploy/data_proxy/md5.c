@@ -1,7 +1,7 @@
 /*
  * The digest is GLib's.
  */
-#include "deploy/entities/md5.h"
+#include "deploy/data_proxy/md5.h"
 
 #include <glib.h>
 

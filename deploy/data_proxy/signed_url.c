@@ -3,7 +3,7 @@
  * line each. A query is read only in the form in which it is printed here, so there is one text for
  * each meaning.
  */
-#include "deploy/entities/signed_url.h"
+#include "deploy/data_proxy/signed_url.h"
 
 #include <sodium.h>
 #include <stdio.h>

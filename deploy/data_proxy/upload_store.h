@@ -3,14 +3,14 @@
  * comes is written beside, and has its name when it is whole, is what its URL says, and is on the
  * disk.
  */
-#ifndef TR_DEPLOY_ENTITIES_UPLOAD_STORE_H
-#define TR_DEPLOY_ENTITIES_UPLOAD_STORE_H
+#ifndef TR_DEPLOY_DATA_PROXY_UPLOAD_STORE_H
+#define TR_DEPLOY_DATA_PROXY_UPLOAD_STORE_H
 
 #include <limits.h>
 
 #include "deploy/api/upload.h"
 #include "deploy/common/work_queue.h"
-#include "deploy/entities/signed_url.h"
+#include "deploy/data_proxy/signed_url.h"
 #include "schemas/runtime/process.h"
 
 struct tri_upload;

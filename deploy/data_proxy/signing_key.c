@@ -1,7 +1,7 @@
 /*
  * A few random bytes in a file that only its owner may read.
  */
-#include "deploy/entities/signing_key.h"
+#include "deploy/data_proxy/signing_key.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
  * MD5 (RFC 1321), by which Flyte's clients name what they upload; it keeps nobody out.
  */
-#ifndef TR_DEPLOY_ENTITIES_MD5_H
-#define TR_DEPLOY_ENTITIES_MD5_H
+#ifndef TR_DEPLOY_DATA_PROXY_MD5_H
+#define TR_DEPLOY_DATA_PROXY_MD5_H
 
 #include "schemas/codec/base.h"
 

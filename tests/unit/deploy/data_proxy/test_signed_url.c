@@ -1,7 +1,7 @@
 /*
  * A URL is good as it was signed, and no other way.
  */
-#include "deploy/entities/signed_url.h"
+#include "deploy/data_proxy/signed_url.h"
 
 #include <string.h>
 

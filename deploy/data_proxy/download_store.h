@@ -2,14 +2,14 @@
  * Files of a store that clients may have by a signed URL: what they uploaded, what tasks left, and
  * decks. A thread reads them.
  */
-#ifndef TR_DEPLOY_ENTITIES_DOWNLOAD_STORE_H
-#define TR_DEPLOY_ENTITIES_DOWNLOAD_STORE_H
+#ifndef TR_DEPLOY_DATA_PROXY_DOWNLOAD_STORE_H
+#define TR_DEPLOY_DATA_PROXY_DOWNLOAD_STORE_H
 
 #include <limits.h>
 
 #include "deploy/api/download.h"
 #include "deploy/common/work_queue.h"
-#include "deploy/entities/signed_url.h"
+#include "deploy/data_proxy/signed_url.h"
 
 struct tri_download;
 

@@ -1,7 +1,7 @@
 /*
  * The vectors of RFC 1321, whole and in pieces of any size.
  */
-#include "deploy/entities/md5.h"
+#include "deploy/data_proxy/md5.h"
 
 #include <stdio.h>
 #include <string.h>

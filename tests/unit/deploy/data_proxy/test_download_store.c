@@ -1,7 +1,7 @@
 /*
  * Which bytes of a file a header Range asks for.
  */
-#include "deploy/entities/download_store.h"
+#include "deploy/data_proxy/download_store.h"
 
 #include "tests/support/test.h"
 

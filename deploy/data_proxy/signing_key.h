@@ -1,10 +1,10 @@
 /*
  * The key of a store: with it URLs are signed, and tokens of the API's clients.
  */
-#ifndef TR_DEPLOY_ENTITIES_SIGNING_KEY_H
-#define TR_DEPLOY_ENTITIES_SIGNING_KEY_H
+#ifndef TR_DEPLOY_DATA_PROXY_SIGNING_KEY_H
+#define TR_DEPLOY_DATA_PROXY_SIGNING_KEY_H
 
-#include "deploy/entities/signed_url.h"
+#include "deploy/data_proxy/signed_url.h"
 
 /* The file of a store with it. */
 #define TR_STORE_SIGNING_KEY "uploads.key"
