@@ -6,7 +6,6 @@
 
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/api/services.h"
-#include "deploy/api_runs/look_metrics.h"
 #include "deploy/api_runs/run_list.h"
 #include "deploy/api_runs/run_values.h"
 #include "deploy/api_runs/start.h"
@@ -80,16 +79,6 @@ static void get_execution_data(struct tr_desk_job *job, const void *asked)
         tr_desk_answer(job, &response->base);
     }
     tr_executions_row_fini(&found);
-}
-
-static void get_execution_metrics(struct tr_desk_job *job, const void *asked)
-{
-    const Flyteidl__Admin__WorkflowExecutionGetMetricsRequest *request = asked;
-    struct tr_look look;
-    if (tr_look_begin(&look, job, request->id)) {
-        tr_look_metrics(&look, request->id, request->depth);
-    }
-    tr_look_end(&look);
 }
 
 /* ------------------------------------------------------------- many */
@@ -276,11 +265,6 @@ void tr_api_get_execution(struct tr_api_call *call, const void *request)
 void tr_api_get_execution_data(struct tr_api_call *call, const void *request)
 {
     tr_desk_take(call, request, get_execution_data);
-}
-
-void tr_api_get_execution_metrics(struct tr_api_call *call, const void *request)
-{
-    tr_desk_take(call, request, get_execution_metrics);
 }
 
 void tr_api_list_executions(struct tr_api_call *call, const void *request)

@@ -181,6 +181,9 @@ INCLUDES = {
                         "deploy/api_runs/", "deploy/api/", "deploy/common/", "deploy/engine/",
                         "deploy/graphs/", "deploy/history/", "deploy/inputs/", "deploy/recovery/",
                         "deploy/server/"],
+    "deploy/api_nodes": [*FOR_DEPLOY, "flyteidl/", "deploy/api_nodes/", "deploy/api_runs/",
+                         "deploy/api/", "deploy/common/", "deploy/graphs/", "deploy/history/",
+                         "deploy/recovery/", "deploy/server/"],
     "deploy/graphs": [*FOR_DEPLOY, "runtime/journal/", "runtime/store_open.h", "deploy/graphs/",
                       "deploy/common/"],
     "deploy/history": [*FOR_DEPLOY, "plugins/builtin/registry.h", "runtime/blob/",
@@ -261,7 +264,7 @@ SQLITE_FILES = ["runtime/sqlite/*", "tests/*"]
 POSTGRES_FILES = ["runtime/postgres/*", "runtime/postgres_care/*", "tests/*"]
 PROTOBUF_FILES = ["actors/graph/flyte/*", "actors/graph/flyteworkflow/*",
                   "actors/graph/import/*", "deploy/api/*", "deploy/entities/*",
-                  "deploy/api_runs/*", "tests/*"]
+                  "deploy/api_runs/*", "deploy/api_nodes/*", "tests/*"]
 
 # What a ban forbids: words that are called, words at all, or headers.
 CALL, WORD, HEADER = "call", "word", "header"

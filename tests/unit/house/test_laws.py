@@ -186,6 +186,7 @@ DIRECTIONS = [
     ("deploy/data_proxy", "deploy/api/upload.h", "deploy/entities/registrar.h"),
     ("deploy/entities", "deploy/api/call.h", "deploy/door/door.h"),
     ("deploy/api_runs", "deploy/api/call.h", "deploy/door/door.h"),
+    ("deploy/api_nodes", "deploy/api_runs/view.h", "deploy/entities/registrar.h"),
     ("deploy/graphs", "deploy/common/document.h", "deploy/history/executions.h"),
     ("deploy/history", "deploy/common/document.h", "deploy/recovery/reuse.h"),
     ("deploy/recovery", "deploy/history/executions.h", "deploy/engine/launch.h"),
@@ -397,7 +398,8 @@ class Bans(Planted):
         self.readme("runtime/link", "runtime/tap", "runtime/env", "runtime/http", "runtime/keeper",
                     "runtime/journal", "runtime/sqlite", "runtime/postgres",
                     "runtime/postgres_care", "plugins/builtin", "actors/graph", "deploy/flyte",
-                    "deploy/door", "deploy/api", "deploy/entities", "deploy/api_runs")
+                    "deploy/door", "deploy/api", "deploy/entities", "deploy/api_runs",
+                    "deploy/api_nodes")
         for form, words, excepted, _ in laws.BANS:
             for word in words:
                 with self.subTest(word=word):

@@ -1,12 +1,12 @@
 /*
  * The gates of one execution, as Flyte's signals.
  */
-#ifndef TR_DEPLOY_API_RUNS_LOOK_SIGNALS_H
-#define TR_DEPLOY_API_RUNS_LOOK_SIGNALS_H
+#ifndef TR_DEPLOY_API_NODES_LOOK_SIGNALS_H
+#define TR_DEPLOY_API_NODES_LOOK_SIGNALS_H
 
 #include <flyteidl/admin_signal.pb-c.h>
 
-#include "deploy/api_runs/look_nodes.h"
+#include "deploy/api_nodes/look_nodes.h"
 
 /* Answers with those that have come to wait, with their values when they have got them. */
 void tr_look_signals_list(struct tr_look *look, const struct tr_run_list_request *request);

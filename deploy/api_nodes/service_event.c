@@ -7,7 +7,7 @@
 
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/api/services.h"
-#include "deploy/api_runs/look_nodes.h"
+#include "deploy/api_nodes/look_nodes.h"
 #include "schemas/codec/error.h"
 
 /* Clients read of this detail that no event will be heard any more. */

@@ -2,8 +2,8 @@
  * What places of a graph are bound to, and conditions of branches, as Flyte's messages in a job's
  * arena. NULL: memory ended, which is then the arena's error.
  */
-#ifndef TR_DEPLOY_API_RUNS_VIEW_BINDING_H
-#define TR_DEPLOY_API_RUNS_VIEW_BINDING_H
+#ifndef TR_DEPLOY_API_NODES_VIEW_BINDING_H
+#define TR_DEPLOY_API_NODES_VIEW_BINDING_H
 
 #include <flyteidl/condition.pb-c.h>
 #include <flyteidl/literals.pb-c.h>

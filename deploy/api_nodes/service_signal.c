@@ -2,7 +2,7 @@
  * flyteidl.service.SignalService: what gates wait for.
  */
 #include "deploy/api/services.h"
-#include "deploy/api_runs/look_signals.h"
+#include "deploy/api_nodes/look_signals.h"
 
 static void list_signals(struct tr_desk_job *job, const void *asked)
 {

@@ -1,16 +1,16 @@
 /*
- * What took how long: an execution as spans in each other, as Flyte tells it. Each node lies in the
- * one that it is a part of, each attempt in its node; what is left of their time between them is an
- * operation with a name of Flyte's. What has not ended has no end.
+ * GetExecutionMetrics, what took how long: an execution as spans in each other, as Flyte tells it.
+ * Each node lies in the one that it is a part of, each attempt in its node; what is left of their
+ * time between them is an operation with a name of Flyte's. What has not ended has no end.
  *
  * Rows are sorted by what they lie in, so that the parts of one are found by halving.
  */
-#include "deploy/api_runs/look_metrics.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "actors/graph/flyte/flyte_message.h"
+#include "deploy/api/services.h"
+#include "deploy/api_nodes/look_nodes.h"
 #include "deploy/common/schemas.h"
 #include "schemas/codec/error.h"
 
@@ -350,7 +350,8 @@ static span *execution_of(struct metrics *metrics, tr_execution_id *id, int64_t 
     return job->arena.error == 0 ? made : NULL;
 }
 
-void tr_look_metrics(struct tr_look *look, tr_execution_id *id, int32_t depth)
+/* Answers with the spans of an execution, down to so many levels of nodes; below 0: to all. */
+static void tell_metrics(struct tr_look *look, tr_execution_id *id, int32_t depth)
 {
     struct tr_desk_job *job = look->job;
     struct metrics metrics = {.look = look};
@@ -374,4 +375,19 @@ void tr_look_metrics(struct tr_look *look, tr_execution_id *id, int32_t depth)
     }
     response->span = made;
     tr_desk_answer(job, &response->base);
+}
+
+static void get_execution_metrics(struct tr_desk_job *job, const void *asked)
+{
+    const Flyteidl__Admin__WorkflowExecutionGetMetricsRequest *request = asked;
+    struct tr_look look;
+    if (tr_look_begin(&look, job, request->id)) {
+        tell_metrics(&look, request->id, request->depth);
+    }
+    tr_look_end(&look);
+}
+
+void tr_api_get_execution_metrics(struct tr_api_call *call, const void *request)
+{
+    tr_desk_take(call, request, get_execution_metrics);
 }

@@ -2,8 +2,8 @@
  * The nodes of one execution, as Flyte's clients ask for them: found by their ids, told as Flyte
  * tells them.
  */
-#ifndef TR_DEPLOY_API_RUNS_LOOK_NODES_H
-#define TR_DEPLOY_API_RUNS_LOOK_NODES_H
+#ifndef TR_DEPLOY_API_NODES_LOOK_NODES_H
+#define TR_DEPLOY_API_NODES_LOOK_NODES_H
 
 #include "deploy/api_runs/node_ids.h"
 #include "deploy/api_runs/run_list.h"

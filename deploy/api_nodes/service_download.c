@@ -8,7 +8,7 @@
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/api/download.h"
 #include "deploy/api/services.h"
-#include "deploy/api_runs/look_data.h"
+#include "deploy/api_nodes/look_data.h"
 #include "deploy/common/clock.h"
 #include "schemas/codec/error.h"
 

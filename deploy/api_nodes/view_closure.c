@@ -2,11 +2,11 @@
  * A graph as a closure. Clients go through it to know what each node is and which interface it has;
  * ids are those of the graph.
  */
-#include "deploy/api_runs/view_closure.h"
+#include "deploy/api_nodes/view_closure.h"
 
 #include "actors/graph/flyte/flyte_message.h"
+#include "deploy/api_nodes/view_binding.h"
 #include "deploy/api_runs/node_ids.h"
-#include "deploy/api_runs/view_binding.h"
 #include "schemas/codec/error.h"
 
 typedef Flyteidl__Core__Node flyte_node;

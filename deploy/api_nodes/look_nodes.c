@@ -3,7 +3,7 @@
  * and in it in Flyte; a failure node is no node of Flyte's compiled workflow, and flytekit fails
  * where it is listed, so that it is answered to who asks for it by its id alone.
  */
-#include "deploy/api_runs/look_nodes.h"
+#include "deploy/api_nodes/look_nodes.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #include "actors/graph/document/json.h"
 #include "actors/graph/flyte/flyte_message.h"
-#include "deploy/api_runs/look_nodes.h"
+#include "deploy/api_nodes/look_nodes.h"
 #include "deploy/common/schemas.h"
 #include "deploy/history/elements.h"
 #include "schemas/codec/error.h"

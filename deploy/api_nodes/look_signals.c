@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "actors/graph/flyte/flyte_message.h"
-#include "deploy/api_runs/look_signals.h"
+#include "deploy/api_nodes/look_signals.h"
 #include "deploy/api_runs/run_values.h"
 #include "deploy/common/schemas.h"
 #include "deploy/history/gates.h"

@@ -1,7 +1,7 @@
 /*
  * What nodes got and gave. Of a task's attempt, which has a folder, a deck may be there, too.
  */
-#include "deploy/api_runs/look_data.h"
+#include "deploy/api_nodes/look_data.h"
 
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/api_runs/run_values.h"

@@ -1,10 +1,10 @@
 /*
  * What nodes got and gave, and how Flyte names that.
  */
-#ifndef TR_DEPLOY_API_RUNS_LOOK_DATA_H
-#define TR_DEPLOY_API_RUNS_LOOK_DATA_H
+#ifndef TR_DEPLOY_API_NODES_LOOK_DATA_H
+#define TR_DEPLOY_API_NODES_LOOK_DATA_H
 
-#include "deploy/api_runs/look_nodes.h"
+#include "deploy/api_nodes/look_nodes.h"
 
 /* The same for nodes and their attempts. */
 struct tr_look_data {

@@ -1,8 +1,8 @@
 /*
  * What a dynamic node has decided, as Flyte's compiler would have left it.
  */
-#ifndef TR_DEPLOY_API_RUNS_VIEW_CLOSURE_H
-#define TR_DEPLOY_API_RUNS_VIEW_CLOSURE_H
+#ifndef TR_DEPLOY_API_NODES_VIEW_CLOSURE_H
+#define TR_DEPLOY_API_NODES_VIEW_CLOSURE_H
 
 #include <flyteidl/compiler.pb-c.h>
 

@@ -3,8 +3,8 @@
  */
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/api/services.h"
-#include "deploy/api_runs/look_data.h"
-#include "deploy/api_runs/view_closure.h"
+#include "deploy/api_nodes/look_data.h"
+#include "deploy/api_nodes/view_closure.h"
 #include "schemas/codec/error.h"
 
 typedef Flyteidl__Core__NodeExecutionIdentifier node_id;

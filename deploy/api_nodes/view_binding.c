@@ -2,7 +2,7 @@
  * Bindings and conditions. A graph that came from Flyte has none but those that Flyte has words
  * for.
  */
-#include "deploy/api_runs/view_binding.h"
+#include "deploy/api_nodes/view_binding.h"
 
 #include "actors/graph/flyte/flyte.h"
 #include "actors/graph/flyte/flyte_message.h"
