@@ -20,7 +20,7 @@
 #include <protobuf-c/protobuf-c.h>
 
 #include "actors/graph/document/arena.h"
-#include "deploy/api/status.h"
+#include "deploy/api_wire/status.h"
 
 struct tr_api;
 struct tr_api_call;

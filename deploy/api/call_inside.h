@@ -5,9 +5,9 @@
 #define TR_DEPLOY_API_CALL_INSIDE_H
 
 #include "deploy/api/api.h"
-#include "deploy/api/api_limits.h"
 #include "deploy/api/call.h"
-#include "deploy/api/grpc.h"
+#include "deploy/api_wire/api_limits.h"
+#include "deploy/api_wire/grpc.h"
 #include "deploy/door/door.h"
 
 struct tr_api {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "actors/graph/flyte/flyte_message.h"
-#include "deploy/api/api_limits.h"
 #include "deploy/api/methods.h"
+#include "deploy/api_wire/api_limits.h"
 #include "schemas/codec/error.h"
 
 #define SYNTAX "proto3"

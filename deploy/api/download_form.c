@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "deploy/api/call_inside.h"
-#include "deploy/api/rest.h"
+#include "deploy/api_wire/rest.h"
 #include "schemas/codec/error.h"
 
 static void room(struct tr_api_call *call)

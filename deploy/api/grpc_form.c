@@ -10,8 +10,8 @@
 #include "actors/graph/flyte/flyte_message.h"
 #include "actors/graph/value/literal.h"
 #include "deploy/api/call_inside.h"
-#include "deploy/api/gzip.h"
 #include "deploy/api/methods.h"
+#include "deploy/api_wire/gzip.h"
 #include "schemas/codec/error.h"
 
 #define CONTENT_TYPE                                                      \

@@ -10,7 +10,7 @@
 #include "actors/graph/flyte/flyte_message.h"
 #include "actors/graph/value/literal.h"
 #include "deploy/api/call_inside.h"
-#include "deploy/api/rest.h"
+#include "deploy/api_wire/rest.h"
 #include "schemas/codec/error.h"
 
 #define JSON "application/json"

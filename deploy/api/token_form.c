@@ -8,7 +8,7 @@
 #include "actors/graph/value/literal.h"
 #include "deploy/api/call_inside.h"
 #include "deploy/api/clients.h"
-#include "deploy/api/rest.h"
+#include "deploy/api_wire/rest.h"
 #include "deploy/common/clock.h"
 
 #define TOKEN_PATH "/oauth2/token"

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "actors/graph/flyte/flyte_message.h"
-#include "deploy/api/api_limits.h"
 #include "deploy/api_runs/graphs_kept.h"
 #include "deploy/api_runs/startable.h"
+#include "deploy/api_wire/api_limits.h"
 #include "deploy/common/clock.h"
 #include "deploy/history/executions.h"
 #include "runtime/memory.h"

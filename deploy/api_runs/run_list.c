@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/api/list_filter.h"
+#include "deploy/api_wire/list_filter.h"
 #include "schemas/codec/error.h"
 
 /* A phase of Flyte's that nothing of ours is in. */

@@ -1,5 +1,6 @@
 /*
- * The limits of what is answered about executions, beside those of calls (../api/api_limits.h).
+ * The limits of what is answered about executions, beside those of calls
+ * (deploy/api_wire/api_limits.h).
  */
 #ifndef TR_DEPLOY_API_RUNS_RUNS_LIMITS_H
 #define TR_DEPLOY_API_RUNS_RUNS_LIMITS_H

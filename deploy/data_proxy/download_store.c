@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "actors/graph/value/literal.h"
-#include "deploy/api/api_limits.h"
+#include "deploy/api_wire/api_limits.h"
 #include "deploy/common/clock.h"
 #include "deploy/data_proxy/data_proxy_limits.h"
 #include "runtime/memory.h"

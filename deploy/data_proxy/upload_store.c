@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "actors/graph/value/literal.h"
-#include "deploy/api/api_limits.h"
+#include "deploy/api_wire/api_limits.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/file.h"
 #include "deploy/data_proxy/data_proxy_limits.h"

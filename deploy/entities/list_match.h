@@ -6,7 +6,7 @@
 #define TR_DEPLOY_ENTITIES_LIST_MATCH_H
 
 #include "actors/graph/document/buffer.h"
-#include "deploy/api/list_filter.h"
+#include "deploy/api_wire/list_filter.h"
 #include "deploy/entities/entity_limits.h"
 #include "schemas/codec/base.h"
 

@@ -4,8 +4,8 @@
 #ifndef TR_DEPLOY_ENTITIES_REGISTRAR_INSIDE_H
 #define TR_DEPLOY_ENTITIES_REGISTRAR_INSIDE_H
 
-#include "deploy/api/api_limits.h"
 #include "deploy/api/call.h"
+#include "deploy/api_wire/api_limits.h"
 #include "deploy/common/work_queue.h"
 #include "deploy/data_proxy/download_store.h"
 #include "deploy/data_proxy/upload_store.h"

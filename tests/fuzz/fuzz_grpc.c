@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "deploy/api/grpc.h"
-#include "deploy/api/gzip.h"
+#include "deploy/api_wire/grpc.h"
+#include "deploy/api_wire/gzip.h"
 #include "schemas/codec/error.h"
 #include "tests/fuzz/fuzz.h"
 

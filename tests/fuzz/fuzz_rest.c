@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "deploy/api/methods.h"
-#include "deploy/api/rest.h"
+#include "deploy/api_wire/rest.h"
 #include "schemas/codec/utf8.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -181,6 +181,7 @@ DIRECTIONS = [
     ("deploy/common", "actors/graph/document/report.h", "actors/graph/language/keys.h"),
     ("deploy/inputs", "runtime/blob/blob.h", "deploy/graphs/graphs.h"),
     ("deploy/flyte", "deploy/common/file.h", "deploy/cli/command.h"),
+    ("deploy/api_wire", "runtime/env/buffer.h", "deploy/api/call.h"),
     ("deploy/api", "deploy/door/door.h", "deploy/door/connection.h"),
     ("deploy/door", "runtime/env/library.h", "deploy/engine/assemble.h"),
     ("deploy/data_proxy", "deploy/api/upload.h", "deploy/entities/registrar.h"),

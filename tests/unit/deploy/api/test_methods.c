@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "actors/graph/flyte/flyte_message.h"
-#include "deploy/api/rest.h"
-#include "deploy/api/status.h"
+#include "deploy/api_wire/rest.h"
+#include "deploy/api_wire/status.h"
 #include "tests/support/test.h"
 
 static const struct tr_api_method *find(const char *path, bool *has_service)

@@ -1,7 +1,7 @@
 /*
  * Conditions as flytectl and flytekit write them, and what is none.
  */
-#include "deploy/api/list_filter.h"
+#include "deploy/api_wire/list_filter.h"
 
 #include <string.h>
 

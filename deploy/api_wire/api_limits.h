@@ -1,8 +1,8 @@
 /*
  * The limits of calls, beside those of the door that they come through (../door/door_limits.h).
  */
-#ifndef TR_DEPLOY_API_API_LIMITS_H
-#define TR_DEPLOY_API_API_LIMITS_H
+#ifndef TR_DEPLOY_API_WIRE_API_LIMITS_H
+#define TR_DEPLOY_API_WIRE_API_LIMITS_H
 
 /* Bytes of all requests together that have not come as a whole. */
 #define TR_API_COLLECTED_BYTES_MAX (256ULL << 20)

@@ -1,8 +1,8 @@
 /*
  * Messages that clients have compressed, by zlib, which is loaded when the first one comes.
  */
-#ifndef TR_DEPLOY_API_GZIP_H
-#define TR_DEPLOY_API_GZIP_H
+#ifndef TR_DEPLOY_API_WIRE_GZIP_H
+#define TR_DEPLOY_API_WIRE_GZIP_H
 
 #include "runtime/env/buffer.h"
 #include "schemas/codec/base.h"

@@ -2,7 +2,7 @@
  * Segments of a path are matched one by one before their escapes are taken away, so that a slash in
  * a name stays in it.
  */
-#include "deploy/api/rest.h"
+#include "deploy/api_wire/rest.h"
 
 #include <string.h>
 

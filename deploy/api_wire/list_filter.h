@@ -1,10 +1,10 @@
 /*
  * Conditions of lists as Flyte's clients write them: OP(FIELD,VALUE)+OP(FIELD,VALUE). Pure.
  */
-#ifndef TR_DEPLOY_API_LIST_FILTER_H
-#define TR_DEPLOY_API_LIST_FILTER_H
+#ifndef TR_DEPLOY_API_WIRE_LIST_FILTER_H
+#define TR_DEPLOY_API_WIRE_LIST_FILTER_H
 
-#include "deploy/api/api_limits.h"
+#include "deploy/api_wire/api_limits.h"
 #include "schemas/codec/base.h"
 
 /* The comparisons. Of the last two a value is a list with ; between. */

@@ -1,7 +1,7 @@
 /*
  * Templates and paths, queries, escapes.
  */
-#include "deploy/api/rest.h"
+#include "deploy/api_wire/rest.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
  * gRPC's own rules over HTTP/2: messages behind five bytes, times, and words in headers. Pure.
  */
-#ifndef TR_DEPLOY_API_GRPC_H
-#define TR_DEPLOY_API_GRPC_H
+#ifndef TR_DEPLOY_API_WIRE_GRPC_H
+#define TR_DEPLOY_API_WIRE_GRPC_H
 
 #include "runtime/env/buffer.h"
 #include "schemas/codec/base.h"

@@ -1,11 +1,11 @@
 /*
  * Paths and queries of REST, by the templates of the table of methods. Pure.
  */
-#ifndef TR_DEPLOY_API_REST_H
-#define TR_DEPLOY_API_REST_H
+#ifndef TR_DEPLOY_API_WIRE_REST_H
+#define TR_DEPLOY_API_WIRE_REST_H
 
 #include "actors/graph/document/arena.h"
-#include "deploy/api/api_limits.h"
+#include "deploy/api_wire/api_limits.h"
 
 /* A variable of a template and what stands in its place, still escaped. */
 struct tr_rest_variable {

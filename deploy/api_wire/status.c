@@ -2,7 +2,7 @@
  * Codes and statuses: as Flyte's gateway translates the one into the other, and what of gRPC's a
  * refusal of the door is.
  */
-#include "deploy/api/status.h"
+#include "deploy/api_wire/status.h"
 
 int tr_api_http_status(enum tr_api_code code)
 {

@@ -1,7 +1,7 @@
 /*
  * Messages in any pieces, times, and words in headers.
  */
-#include "deploy/api/grpc.h"
+#include "deploy/api_wire/grpc.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * A condition ends at a `)` with a + or nothing behind it, so a value may have both.
  */
-#include "deploy/api/list_filter.h"
+#include "deploy/api_wire/list_filter.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  * There is no UNKNOWN: flytekit takes it for a token that is missing, and asks people to log in.
  */
-#ifndef TR_DEPLOY_API_STATUS_H
-#define TR_DEPLOY_API_STATUS_H
+#ifndef TR_DEPLOY_API_WIRE_STATUS_H
+#define TR_DEPLOY_API_WIRE_STATUS_H
 
 #include "schemas/codec/base.h"
 

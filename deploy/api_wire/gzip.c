@@ -2,7 +2,7 @@
  * Inflating with a bound: a few bytes may stand for a thousand times as many, so what comes out is
  * counted while it comes.
  */
-#include "deploy/api/gzip.h"
+#include "deploy/api_wire/gzip.h"
 
 #include <zlib.h>
 

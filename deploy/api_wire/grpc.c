@@ -2,7 +2,7 @@
  * Framing as gRPC's page on its protocol over HTTP/2 has it. A message may come in any pieces, as
  * frames of HTTP/2 mean nothing to it.
  */
-#include "deploy/api/grpc.h"
+#include "deploy/api_wire/grpc.h"
 
 #include <string.h>
 

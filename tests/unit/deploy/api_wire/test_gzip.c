@@ -1,7 +1,7 @@
 /*
  * Messages that were compressed: as they were, within a bound, and nothing but whole ones.
  */
-#include "deploy/api/gzip.h"
+#include "deploy/api_wire/gzip.h"
 
 #include <string.h>
 
