@@ -8,11 +8,11 @@
 #include <pthread.h>
 
 #include "runtime/cluster/service.h"
-#include "runtime/host/tenure.h"
 #include "runtime/host/worker.h"
 #include "runtime/hosting.h"
 #include "runtime/journal/journal.h"
 #include "runtime/link/sender.h"
+#include "runtime/members/tenure.h"
 #include "runtime/services/process_service.h"
 
 /* Arguments of a worker's thread. */

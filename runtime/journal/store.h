@@ -74,7 +74,7 @@ enum tri_crash {
 
 /* Named cells of the store beside its actors. */
 enum tri_meta {
-    TRI_META_TENURES = 11,    /* which hosts have had it since when (runtime/host/tenure.h) */
+    TRI_META_TENURES = 11,    /* which hosts have had it since when (runtime/members/tenure.h) */
     TRI_META_LOG = 12,        /* how far the log is in it (runtime/commits/commit_log.h) */
     TRI_META_PLACE = 13,      /* where its engine worked, of a store that knew no hosts yet */
     TRI_META_NUMBER = 14,     /* what tells this store from all others, a uint64_t */

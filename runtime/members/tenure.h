@@ -2,8 +2,8 @@
  * Which host has had the work of a store since when, by the store's steady clock: so it is known
  * where an attempt began that was first asked for at some time. A cell of the store; pure.
  */
-#ifndef TR_RUNTIME_HOST_TENURE_H
-#define TR_RUNTIME_HOST_TENURE_H
+#ifndef TR_RUNTIME_MEMBERS_TENURE_H
+#define TR_RUNTIME_MEMBERS_TENURE_H
 
 #include "schemas/codec/base.h"
 

@@ -1,7 +1,7 @@
 /*
  * Who had a store at some time.
  */
-#include "runtime/host/tenure.h"
+#include "runtime/members/tenure.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * Which host has had the work of a store since when.
  */
-#include "runtime/host/tenure.h"
+#include "runtime/members/tenure.h"
 
 #include <string.h>
 
