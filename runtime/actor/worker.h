@@ -305,7 +305,7 @@ struct tri_worker {
     struct tri_tap_port *tap;
     struct tri_dead_letter *dead_letters;
     struct tri_current_message *own_message;
-    struct tri_current_message *current_message; /* survives a crash: host/poison_message.h */
+    struct tri_current_message *current_message; /* survives a crash: crashes/poison_message.h */
     int fatal;                                   /* the error that ends this host, or 0 */
 };
 

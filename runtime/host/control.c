@@ -16,8 +16,8 @@
 
 #include <poll.h>
 
+#include "runtime/crashes/poison_message.h"
 #include "runtime/host/crashes.h"
-#include "runtime/host/poison_message.h"
 
 #define WAIT_SLICE_NS 50000000
 

@@ -3,7 +3,8 @@
  */
 #include "runtime/host/crashes.h"
 
-#include "runtime/host/poison_message.h"
+#include "runtime/crashes/aside.h"
+#include "runtime/crashes/poison_message.h"
 
 struct changes {
     struct tri_op ops[TRI_CRASHES_MAX];
@@ -43,4 +44,41 @@ int tri_host_forget_crashes(struct tr_host *host,
         tri_crashes_keep(crashes);
     }
     return error;
+}
+
+/* ----------------------------------------------------------------- groups set aside */
+
+int tr_host_lift_aside(struct tr_host *host, uint64_t group)
+{
+    return tri_host_forget_crashes(host, tri_aside_is_group, &group);
+}
+
+/* ------------------------------------------------------------- parts of the program */
+
+size_t tr_host_crash_attributions(const struct tr_host *host,
+                                  struct tr_crash_part parts[TR_CRASH_ATTRIBUTIONS_MAX])
+{
+    return host->poison == NULL
+               ? 0
+               : tri_crashes_parts(tri_poison_message_crashes(host->poison), parts);
+}
+
+struct meant {
+    bool (*is_meant)(const void *self, const struct tr_crash_part *part);
+    const void *self;
+};
+
+static bool is_meant(const void *self, const struct tri_crash_row *row)
+{
+    const struct meant *meant = self;
+    return row->kind == TRI_CRASH_PART && meant->is_meant(meant->self, &row->part);
+}
+
+int tr_host_forget_crash_attributions(struct tr_host *host,
+                                      bool (*is)(const void *self,
+                                                 const struct tr_crash_part *part),
+                                      const void *self)
+{
+    const struct meant meant = {.is_meant = is, .self = self};
+    return tri_host_forget_crashes(host, is_meant, &meant);
 }

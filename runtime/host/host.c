@@ -20,11 +20,11 @@
 
 #include "runtime/cluster/interhost.h"
 #include "runtime/commits/commit_log.h"
-#include "runtime/host/aside.h"
+#include "runtime/crashes/aside.h"
+#include "runtime/crashes/poison_message.h"
 #include "runtime/host/follow.h"
 #include "runtime/host/host_members.h"
 #include "runtime/host/interhost_thread.h"
-#include "runtime/host/poison_message.h"
 #include "runtime/host/watchdog.h"
 #include "runtime/members/member.h"
 #include "runtime/services/files_service.h"

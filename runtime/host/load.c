@@ -21,9 +21,9 @@
 
 #include "runtime/actor/image.h"
 #include "runtime/cluster/interhost.h"
+#include "runtime/crashes/poison_message.h"
 #include "runtime/host/host.h"
 #include "runtime/host/load.h"
-#include "runtime/host/poison_message.h"
 
 /* Messages that are not with their receivers yet. */
 struct messages {

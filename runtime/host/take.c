@@ -29,11 +29,11 @@
 
 #include "runtime/actor/image.h"
 #include "runtime/cluster/pair.h"
+#include "runtime/crashes/poison_message.h"
 #include "runtime/host/adopt.h"
 #include "runtime/host/control.h"
 #include "runtime/host/interhost_thread.h"
 #include "runtime/host/load.h"
-#include "runtime/host/poison_message.h"
 #include "runtime/journal/crashes.h"
 
 #define OPS_FIRST 256

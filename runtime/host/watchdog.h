@@ -3,8 +3,8 @@
  * handler does not return.
  *
  * Ending a handler from outside would leave its worker's memory inconsistent; ending the process
- * does not: the next start continues from the store, knows the message (host/poison_message.h), and
- * quarantines its actor at the second time.
+ * does not: the next start continues from the store, knows the message
+ * (crashes/poison_message.h), and quarantines its actor at the second time.
  *
  * Time in which the whole process was stopped (a suspended machine, ctrl-Z, a debugger) does not
  * count: between two checks at most twice their interval counts.

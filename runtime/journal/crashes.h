@@ -1,7 +1,7 @@
 /*
  * What has ended the process, counted across restarts: the rows of the table `crashes`, in memory.
  *
- * A host reads and counts them when it begins (runtime/host/poison_message.h). Whoever lifts what
+ * A host reads and counts them when it begins (crashes/poison_message.h). Whoever lifts what
  * follows from a count forgets its row. Nothing of this is on the way of a message.
  */
 #ifndef TR_RUNTIME_JOURNAL_CRASHES_H

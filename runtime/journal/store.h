@@ -65,7 +65,7 @@ enum tri_op_kind {
 /* Bytes of the hash by which a graph is known; the store does not compute it. */
 #define TRI_GRAPH_HASH_BYTES 32
 
-/* What has ended the process, and is counted across restarts (runtime/host/poison_message.h). */
+/* What has ended the process, and is counted across restarts (runtime/crashes/poison_message.h). */
 enum tri_crash {
     TRI_CRASH_MESSAGE = 1, /* a message to the actor `key`; number = a digest of its name */
     TRI_CRASH_PART,        /* a part of the program; number = a digest of its name */

@@ -4,7 +4,7 @@
  *
  * A dump is written when an assertion fails, and on SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT.
  * Afterwards the signal has its previous effect: a core file, a sanitizer's report. kill -9 leaves
- * no time; the current messages are known nevertheless (host/poison_message.h).
+ * no time; the current messages are known nevertheless (crashes/poison_message.h).
  */
 #ifndef TR_RUNTIME_WATCH_CRASH_H
 #define TR_RUNTIME_WATCH_CRASH_H

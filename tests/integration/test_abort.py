@@ -89,7 +89,7 @@ class AbortTest(Unfinished):
 
 
 class AsideTest(Unfinished):
-    """An execution whose loading has ended the engine twice (unit/runtime/host/aside)."""
+    """An execution whose loading has ended the engine twice (unit/runtime/crashes/aside)."""
 
     def put_aside(self, name):
         number = self.document("get", name)["number"]

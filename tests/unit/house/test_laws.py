@@ -121,6 +121,7 @@ DIRECTIONS = [
     ("runtime/cgroup", "runtime/cgroup/cgroup.h", "runtime/env/env_limits.h"),
     ("runtime/keeper_client", "runtime/env/buffer.h", "runtime/keeper/keeper.h"),
     ("runtime/keeper", "runtime/process/spawn.h", "runtime/services/service.h"),
+    ("runtime/crashes", "runtime/journal/crashes.h", "runtime/host/host.h"),
     ("runtime/services", "runtime/link/sender.h", "runtime/link/link.h"),
     ("runtime/http", "runtime/secret/secret.h", "runtime/process/attempt_limits.h"),
     ("runtime/fetch", "runtime/http/http.h", "runtime/services/service.h"),

@@ -4,7 +4,7 @@
  */
 #include <signal.h>
 
-#include "runtime/host/poison_message.h"
+#include "runtime/crashes/poison_message.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/fake_actor.h"
 #include "tests/support/scripted.h"

@@ -3,7 +3,7 @@
  * starts and is left out by the third, in which all others go on; what is said to it waits until it
  * is taken up again. And the counting, by itself.
  */
-#include "runtime/host/aside.h"
+#include "runtime/crashes/aside.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "tests/support/child.h"
-#include "tests/unit/runtime/host/crash_stand.h"
+#include "tests/unit/runtime/crashes/crash_stand.h"
 
 /* The ticks of who must not be loaded. */
 #define PLANTED 666

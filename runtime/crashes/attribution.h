@@ -5,8 +5,8 @@
  * whether that part is called again; it reads the list with tr_host_crash_attributions
  * (runtime/troupe.h).
  */
-#ifndef TR_RUNTIME_HOST_ATTRIBUTION_H
-#define TR_RUNTIME_HOST_ATTRIBUTION_H
+#ifndef TR_RUNTIME_CRASHES_ATTRIBUTION_H
+#define TR_RUNTIME_CRASHES_ATTRIBUTION_H
 
 #include "runtime/actor/current_message.h"
 #include "runtime/journal/crashes.h"

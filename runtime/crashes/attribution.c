@@ -4,12 +4,10 @@
  * The function and the signal are those of the last time. A part that keeps ending the process is
  * counted until the program forgets its row.
  */
-#include "runtime/host/attribution.h"
+#include "runtime/crashes/attribution.h"
 
 #include <string.h>
 
-#include "runtime/host/crashes.h"
-#include "runtime/host/poison_message.h"
 #include "schemas/codec/utf8.h"
 
 /*
@@ -40,32 +38,4 @@ void tri_attribution_count(struct tri_crashes *crashes, const struct tri_current
     TR_ASSERT(error == 0);
     part->ended_by = slot->ended_by;
     part->ends++;
-}
-
-size_t tr_host_crash_attributions(const struct tr_host *host,
-                                  struct tr_crash_part parts[TR_CRASH_ATTRIBUTIONS_MAX])
-{
-    return host->poison == NULL
-               ? 0
-               : tri_crashes_parts(tri_poison_message_crashes(host->poison), parts);
-}
-
-struct meant {
-    bool (*is_meant)(const void *self, const struct tr_crash_part *part);
-    const void *self;
-};
-
-static bool is_meant(const void *self, const struct tri_crash_row *row)
-{
-    const struct meant *meant = self;
-    return row->kind == TRI_CRASH_PART && meant->is_meant(meant->self, &row->part);
-}
-
-int tr_host_forget_crash_attributions(struct tr_host *host,
-                                      bool (*is)(const void *self,
-                                                 const struct tr_crash_part *part),
-                                      const void *self)
-{
-    const struct meant meant = {.is_meant = is, .self = self};
-    return tri_host_forget_crashes(host, is_meant, &meant);
 }

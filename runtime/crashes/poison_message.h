@@ -12,8 +12,8 @@
  * handler that had called a named part of the program (tr_attribute_crash) is not counted: that
  * part is (attribution.h).
  */
-#ifndef TR_RUNTIME_HOST_POISON_MESSAGE_H
-#define TR_RUNTIME_HOST_POISON_MESSAGE_H
+#ifndef TR_RUNTIME_CRASHES_POISON_MESSAGE_H
+#define TR_RUNTIME_CRASHES_POISON_MESSAGE_H
 
 #include "runtime/actor/deliver.h"
 #include "runtime/journal/crashes.h"

@@ -1,7 +1,7 @@
 /*
  * A folder that is a store of SQLite's, or is bound to a schema of PostgreSQL's.
  */
-#include "tests/unit/runtime/host/crash_stand.h"
+#include "tests/unit/runtime/crashes/crash_stand.h"
 
 #include "runtime/journal/store_folder.h"
 #include "runtime/store_care.h"

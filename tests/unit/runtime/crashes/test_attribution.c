@@ -2,14 +2,14 @@
  * Who is counted for a crash: the part that a handler had named, not its actor; of several workers
  * the one that is known to have ended the process; and all that were at work where nothing is.
  */
-#include "runtime/host/attribution.h"
+#include "runtime/crashes/attribution.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/unit/runtime/host/crash_stand.h"
+#include "tests/unit/runtime/crashes/crash_stand.h"
 
 static const struct tr_key actor = {7, 12};
 static struct crash_stand *stand;

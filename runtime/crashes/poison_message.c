@@ -17,15 +17,15 @@
  * the process. On another machine, or in another folder, nothing is known of it, and nothing is
  * counted.
  */
-#include "runtime/host/poison_message.h"
+#include "runtime/crashes/poison_message.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/host/aside.h"
-#include "runtime/host/attribution.h"
+#include "runtime/crashes/aside.h"
+#include "runtime/crashes/attribution.h"
 #include "runtime/trace/line.h"
 
 #define PATH_BYTES 4096

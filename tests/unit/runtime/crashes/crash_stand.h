@@ -2,12 +2,12 @@
  * A store in either database, with a folder, for what is counted of crashes: it is opened for
  * writing at each start, as a host does.
  */
-#ifndef TR_TESTS_UNIT_RUNTIME_HOST_CRASH_STAND_H
-#define TR_TESTS_UNIT_RUNTIME_HOST_CRASH_STAND_H
+#ifndef TR_TESTS_UNIT_RUNTIME_CRASHES_CRASH_STAND_H
+#define TR_TESTS_UNIT_RUNTIME_CRASHES_CRASH_STAND_H
 
 #include "tests/unit/runtime/stand.h"
 
-#include "runtime/host/poison_message.h"
+#include "runtime/crashes/poison_message.h"
 #include "tests/support/scripted.h"
 
 struct crash_stand {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "tests/support/child.h"
-#include "tests/unit/runtime/host/crash_stand.h"
+#include "tests/unit/runtime/crashes/crash_stand.h"
 
 #define STUCK_MS 300
 #define TICKS 3

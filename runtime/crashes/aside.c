@@ -5,10 +5,7 @@
  * count: a start that succeeds, or ends at another group, forgets all counts below that. Groups
  * that are set aside stay until an operator lifts them.
  */
-#include "runtime/host/aside.h"
-
-#include "runtime/host/crashes.h"
-#include "runtime/host/poison_message.h"
+#include "runtime/crashes/aside.h"
 
 /* One that only this group could continue. */
 static bool is_broken_off(const void *self, const struct tri_crash_row *row)
@@ -43,7 +40,7 @@ void tri_aside_count(struct tri_crashes *crashes, uint64_t group, uint32_t incar
     }
 }
 
-static bool is_group(const void *self, const struct tri_crash_row *row)
+bool tri_aside_is_group(const void *self, const struct tri_crash_row *row)
 {
     const uint64_t *group = self;
     return row->kind == TRI_CRASH_GROUP && row->key.group == *group;
@@ -52,11 +49,6 @@ static bool is_group(const void *self, const struct tri_crash_row *row)
 void tri_aside_lift(struct tri_crashes *crashes, const uint64_t *groups, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        (void)tri_crashes_forget(crashes, is_group, &groups[i]);
+        (void)tri_crashes_forget(crashes, tri_aside_is_group, &groups[i]);
     }
-}
-
-int tr_host_lift_aside(struct tr_host *host, uint64_t group)
-{
-    return tri_host_forget_crashes(host, is_group, &group);
 }
