@@ -5,7 +5,7 @@
 #ifndef TR_DEPLOY_DEBUG_REPLAY_SHOW_H
 #define TR_DEPLOY_DEBUG_REPLAY_SHOW_H
 
-#include "runtime/host/sandbox.h"
+#include "runtime/worker/sandbox.h"
 #include "schemas/runtime/envelope_print.h"
 
 struct tr_replay_show {

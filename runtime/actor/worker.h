@@ -5,7 +5,7 @@
  *
  * The files of this folder operate on it: deliver (messages), run (handlers), effects (results of
  * handlers), supervise (failures and ends), wheel (timers), image (to and from bytes). The loop
- * that calls them is host/worker.c.
+ * that calls them is worker/worker.c.
  */
 #ifndef TR_RUNTIME_ACTOR_WORKER_H
 #define TR_RUNTIME_ACTOR_WORKER_H
@@ -225,6 +225,8 @@ struct tri_worker {
     struct tri_shared *shared;
     const struct tri_watch_ops *watch; /* actor/hooks.h */
     const struct tri_remote_ops *remote;
+    /* Handles a frame (host/receive.h); set by whoever has it step. */
+    void (*receive)(struct tri_worker *worker, const struct tri_frame *frame);
     struct tri_channel *link;
     uint32_t index;
     bool is_journaled;
@@ -300,7 +302,7 @@ struct tri_worker {
     int64_t gauges[TR_GAUGES_MAX]; /* sums over the states of all actors here */
     uint64_t *counters;            /* the program's counters */
     struct tri_recorder recorder;
-    uint32_t timed_slices; /* remaining slices in which each run is measured: host/slow.h */
+    uint32_t timed_slices; /* remaining slices in which each run is measured: worker/slow.h */
     uint32_t tap_mask;     /* bits of enum tri_tap_point that a tap wants */
     struct tri_tap_port *tap;
     struct tri_dead_letter *dead_letters;

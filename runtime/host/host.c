@@ -25,6 +25,7 @@
 #include "runtime/host/follow.h"
 #include "runtime/host/host_members.h"
 #include "runtime/host/interhost_thread.h"
+#include "runtime/host/receive.h"
 #include "runtime/host/watchdog.h"
 #include "runtime/members/member.h"
 #include "runtime/services/files_service.h"
@@ -208,6 +209,7 @@ static int init_workers(struct tr_host *host)
         if (error != 0) {
             return error;
         }
+        host->workers[i].receive = tri_receive_frame;
     }
     return 0;
 }

@@ -8,12 +8,12 @@
 #include <pthread.h>
 
 #include "runtime/cluster/service.h"
-#include "runtime/host/worker.h"
 #include "runtime/hosting.h"
 #include "runtime/journal/journal.h"
 #include "runtime/link/sender.h"
 #include "runtime/members/tenure.h"
 #include "runtime/services/process_service.h"
+#include "runtime/worker/worker.h"
 
 /* Arguments of a worker's thread. */
 struct tri_thread {

@@ -7,7 +7,7 @@
  * messages, so each sees consistent actors. Frames of one place arrive in order; moves rely on
  * that.
  */
-#include "runtime/host/worker.h"
+#include "runtime/host/receive.h"
 
 #include "runtime/cluster/interhost.h"
 #include "runtime/host/adopt.h"

@@ -1,6 +1,6 @@
 /*
  * Records one actor of a running host: its snapshot, and then each message that its handler gets,
- * as the entries of a file (recording.h) that a sandbox can replay (host/sandbox.h).
+ * as the entries of a file (recording.h) that a sandbox can replay (worker/sandbox.h).
  *
  * It is a tap: it never delays the worker. If an event was lost, or the actor has ended, the
  * recording ends and says why; until then it is complete and in order.

@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-#include "runtime/host/sandbox.h"
 #include "runtime/memory.h"
 #include "runtime/trace/recording.h"
+#include "runtime/worker/sandbox.h"
 #include "tests/support/sample.h"
 
 static int handle(struct tr_context *context, void *value, const struct tr_message *message);

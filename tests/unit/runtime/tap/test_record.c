@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-#include "runtime/host/sandbox.h"
 #include "runtime/memory.h"
 #include "runtime/tap/record.h"
 #include "runtime/trace/recording.h"
+#include "runtime/worker/sandbox.h"
 #include "schemas/runtime/recording.h"
 #include "tests/support/scripted.h"
 

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "runtime/host/worker.h"
 #include "runtime/watch/port.h"
+#include "runtime/worker/worker.h"
 #include "tests/support/scripted.h"
 
 static struct tr_env *env;

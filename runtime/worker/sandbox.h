@@ -10,8 +10,8 @@
  * The recording is not trusted: numbers that would give two actors one key are increased. One
  * thread.
  */
-#ifndef TR_RUNTIME_HOST_SANDBOX_H
-#define TR_RUNTIME_HOST_SANDBOX_H
+#ifndef TR_RUNTIME_WORKER_SANDBOX_H
+#define TR_RUNTIME_WORKER_SANDBOX_H
 
 #include "runtime/hosting.h"
 #include "schemas/runtime/recording.h"

@@ -1,11 +1,11 @@
 /*
- * The worker's loop, and its input and output.
+ * The worker's loop. What it does with a frame is known above it (struct tri_worker, receive).
  *
  * tri_worker_step is one iteration: read frames, fire timers, run actors, send frames. A thread
- * calls it in production (host.c), the simulator calls it for many workers in one thread.
+ * calls it in production (host/host.c), the simulator calls it for many workers in one thread.
  */
-#ifndef TR_RUNTIME_HOST_WORKER_H
-#define TR_RUNTIME_HOST_WORKER_H
+#ifndef TR_RUNTIME_WORKER_WORKER_H
+#define TR_RUNTIME_WORKER_WORKER_H
 
 #include "runtime/actor/deliver.h"
 
@@ -22,10 +22,5 @@ bool tri_worker_step(struct tri_worker *worker);
 
 /* How long an idle worker may sleep. */
 uint64_t tri_worker_idle_ns(const struct tri_worker *worker);
-
-/* ------------------------------------------------------------- receive.c */
-
-/* Handles one frame: messages for actors, and messages of other places to this worker. */
-void tri_receive_frame(struct tri_worker *worker, const struct tri_frame *frame);
 
 #endif

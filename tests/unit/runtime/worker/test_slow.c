@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/host/slow.h"
+#include "runtime/worker/slow.h"
 #include "tests/support/scripted.h"
 
 #define MS 1000000ULL

@@ -14,12 +14,12 @@
  * and a serial names its worker of origin. Counters are kept for each index and never decrease, so
  * that a damaged recording cannot give one key to two actors.
  */
-#include "runtime/host/sandbox.h"
+#include "runtime/worker/sandbox.h"
 
 #include "runtime/actor/deliver.h"
 #include "runtime/actor/image.h"
-#include "runtime/host/worker.h"
 #include "runtime/move/snapshot.h"
+#include "runtime/worker/worker.h"
 
 /* Counters below this leave space for the bits of a worker, and of a host. */
 #define COUNTER_MAX (1ULL << 59)

@@ -5,7 +5,7 @@
  * longer than all its runs may take. An actor that is slow again within TR_TIMED_SLICES slices is
  * found.
  */
-#include "runtime/host/slow.h"
+#include "runtime/worker/slow.h"
 
 #include "runtime/trace/recorder.h"
 

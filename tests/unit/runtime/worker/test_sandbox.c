@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#include "runtime/host/sandbox.h"
 #include "runtime/memory.h"
 #include "runtime/move/snapshot.h"
+#include "runtime/worker/sandbox.h"
 #include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 

@@ -5,8 +5,8 @@
  * actor, that one was slow. If it ran several, the runs of the next slices are timed, so that an
  * actor that is slow again is found.
  */
-#ifndef TR_RUNTIME_HOST_SLOW_H
-#define TR_RUNTIME_HOST_SLOW_H
+#ifndef TR_RUNTIME_WORKER_SLOW_H
+#define TR_RUNTIME_WORKER_SLOW_H
 
 #include "runtime/actor/deliver.h"
 

@@ -12,13 +12,13 @@
  * Every part of a slice is bounded, so each other part has its turn soon. An idle worker sleeps
  * until a frame arrives or the next timer is due.
  */
-#include "runtime/host/worker.h"
+#include "runtime/worker/worker.h"
 
 #include "runtime/cluster/interhost.h"
-#include "runtime/host/slow.h"
 #include "runtime/move/balance.h"
 #include "runtime/move/move.h"
 #include "runtime/watch/port.h"
+#include "runtime/worker/slow.h"
 
 /* Bounds of one slice: actors run, frames and messages read, timers fired, and time. */
 #define SLICE_ACTORS 128
@@ -168,7 +168,7 @@ static bool receive_frames(struct tri_worker *worker)
     uint32_t count = 0;
     while (count < SLICE_FRAMES && worker->metrics.messages_received < enough &&
            tri_channel_receive(worker->link, &frame) == 0) {
-        tri_receive_frame(worker, &frame);
+        worker->receive(worker, &frame);
         tri_channel_release(worker->link, &frame);
         count++;
     }
