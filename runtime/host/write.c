@@ -1,5 +1,5 @@
 /*
- * Writing of the program itself: its operations become a batch with a number of the workers' order,
+ * Writing of the program itself. Its operations become a batch with a number of the workers' order,
  * so that the journal alone writes the store, under the fence of this host.
  *
  * The number is taken right before the batch is sent: the journal commits nothing behind a number
@@ -78,4 +78,34 @@ int tr_host_written(struct tr_host *host)
 {
     int error = atomic_load(&host->fatal);
     return error != 0 ? error : host->writing != 0 ? TR_BUSY : 0;
+}
+
+/* Graphs, which the journal commits beside the batches of workers. */
+
+int tr_host_put_graph(struct tr_host *host, struct tr_bytes row, uint64_t now_ms)
+{
+    struct tri_op op = {.kind = TRI_OP_PUT_GRAPH, .number = now_ms, .data = row};
+    if (host->store == NULL || row.size < TRI_GRAPH_HASH_BYTES) {
+        return TR_INVALID;
+    }
+    tri_op_sort_by_hash(&op);
+    return tri_inbox_put(&host->journal.inbox, &op, NULL);
+}
+
+int tr_host_remove_graphs(struct tr_host *host, struct tr_bytes hashes, uint64_t before_ms)
+{
+    struct tri_inbox *inbox = &host->journal.inbox;
+    uint64_t ticket = 0;
+    int error = 0;
+    if (host->store == NULL || hashes.size % TRI_GRAPH_HASH_BYTES != 0) {
+        return TR_INVALID;
+    }
+    for (size_t at = 0; error == 0 && at < hashes.size; at += TRI_GRAPH_HASH_BYTES) {
+        struct tri_op op = {.kind = TRI_OP_DELETE_GRAPH,
+                            .number = before_ms,
+                            .data = {hashes.data + at, TRI_GRAPH_HASH_BYTES}};
+        tri_op_sort_by_hash(&op);
+        error = tri_inbox_put(inbox, &op, &ticket);
+    }
+    return error != 0 ? error : tri_inbox_wait(inbox, ticket);
 }
