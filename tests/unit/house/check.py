@@ -510,10 +510,10 @@ def check_top(tree):
 def check_rooms(tree):
     for folder in tree.folders:
         sources = [path for path in tree.paths
-                   if path.endswith(".c") and path.rpartition("/")[0] == folder]
-        if not folder.startswith("tests") and len(sources) > laws.ROOM_SOURCES_MAX:
-            yield Finding(folder, 0, "room size", f"{len(sources)} .c files, at most "
-                          f"{laws.ROOM_SOURCES_MAX}; look for the wall that makes it two rooms")
+                   if path.endswith((".c", ".h")) and path.rpartition("/")[0] == folder]
+        if not folder.startswith("tests") and len(sources) > laws.ROOM_FILES_MAX:
+            yield Finding(folder, 0, "room size", f"{len(sources)} .c and .h files, at most "
+                          f"{laws.ROOM_FILES_MAX}; look for the wall that makes it two rooms")
 
 
 def check_tree(root):

@@ -279,6 +279,10 @@ class Planted(unittest.TestCase):
     def write_code(self, path, code):
         self.write(path, f"/* What this is. */\n/* And why. */\n{code}\n")
 
+    def write_header(self, path):
+        guard = "TR_" + path.replace("/", "_").replace(".", "_").upper()
+        self.write(path, f"/* A. */\n#ifndef {guard}\n#define {guard}\n#endif\n")
+
     def plant(self, path, text):
         is_whole = text.startswith("/*") or not path.endswith(".c")
         (self.write if is_whole else self.write_code)(path, text)
@@ -430,13 +434,18 @@ class Sizes(Planted):
         self.expect_none()
 
     def test_rooms_have_a_size(self):
-        for number in range(laws.ROOM_SOURCES_MAX):
-            self.write_code(f"runtime/a{number}.c", "int a;")
-            self.write_code(f"tests/a{number}.c", "int a;")
+        for number in range(laws.ROOM_FILES_MAX // 2):
+            for folder in ("runtime", "tests"):
+                self.write_code(f"{folder}/a{number}.c", "int a;")
+                self.write_header(f"{folder}/a{number}.h")
         self.write_code("tests/b.c", "int a;")
         self.expect_none()
-        self.write_code("runtime/b.c", "int a;")
-        self.expect("room size", "runtime", 0)
+        for path, write in (("runtime/b.c", lambda path: self.write_code(path, "int a;")),
+                            ("runtime/b.h", self.write_header)):
+            with self.subTest(path=path):
+                write(path)
+                self.expect("room size", "runtime", 0)
+                self.remove(path)
 
     def test_functions_have_a_size(self):
         path, most = "runtime/a.c", laws.FUNCTION_LINES_MAX
