@@ -516,6 +516,36 @@ def check_rooms(tree):
                           f"{laws.ROOM_FILES_MAX}; look for the wall that makes it two rooms")
 
 
+def circle_of(rooms):
+    """A way from a room back to itself, by what rooms include; empty where there is none."""
+    rooms = dict(rooms)
+    while True:
+        ends = [room for room in rooms if rooms[room].isdisjoint(rooms)]
+        if not ends:
+            break
+        for room in ends:
+            del rooms[room]
+    way = [min(rooms)] if rooms else []
+    while way and way[-1] not in way[:-1]:  # each that is left includes one that is left
+        way.append(min(rooms[way[-1]] & set(rooms)))
+    return way[way.index(way[-1]):] if way else []
+
+
+def check_circles(sources):
+    """Rooms are folders of a floor; the floor's own files stand above them and below others."""
+    rooms = {}
+    for source in sources:
+        room = os.path.dirname(source.path)
+        if "/" in room and not room.startswith("tests/"):
+            rooms.setdefault(room, set()).update(
+                os.path.dirname(name) for _, _, name in source.includes)
+            rooms[room].discard(room)
+    circle = circle_of(rooms)
+    if circle:
+        yield Finding(circle[0], 0, "room circle", f"includes lead back: {' -> '.join(circle)}; "
+                      "move what the lower room needs down to it")
+
+
 def check_tree(root):
     """Every finding about the files and folders below `root`."""
     tree, readers = Tree(root), {}
@@ -525,7 +555,10 @@ def check_tree(root):
         if not folder.startswith(".") and not is_deep and f"{folder}/README.md" not in tree.paths:
             findings.append(Finding(folder, 0, "readme", "has no README.md; say what lives here, "
                                     "how to read it, what it promises"))
+    sources = []
     for path in tree.files:
         source = Source(path, tree.read(path))
         findings += [Finding(path, *finding) for finding in check_file(source, tree, readers)]
-    return findings
+        if source.is_c:
+            sources.append(source)
+    return findings + list(check_circles(sources))

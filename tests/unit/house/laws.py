@@ -22,6 +22,7 @@ LAWS = [
     "reference",  # what prose names is there
     "readme",  # each folder has one
     "room size",  # .c and .h files in a folder of the program
+    "room circle",  # no room includes another one that leads back to it
     "top level",  # exactly what belongs there
 ]
 

@@ -362,6 +362,17 @@ class Includes(Planted):
                 self.expect("include", path, 4)
                 self.remove(path)
 
+    def test_rooms_make_no_circle(self):
+        rooms = ("runtime/a", "runtime/b", "runtime/c")
+        self.readme(*rooms)
+        for room, below in zip(rooms, rooms[1:]):
+            self.write_code(f"{room}/it.c", f'#include "{below}/it.h"\n#include "{room}/it.h"')
+        self.write_code("runtime/c/it.c", '#include "runtime/it.h"')
+        self.write_code("runtime/it.c", '#include "runtime/a/it.h"')
+        self.expect_none()
+        self.write_code("runtime/c/it.c", '#include "runtime/a/it.h"')
+        self.expect("room circle", "runtime/a", 0)
+
     def test_every_room_has_a_wall(self):
         """A room whose row is forgotten here would be a wall that nobody has seen hold."""
         tried = {folder for folder, _, _ in DIRECTIONS} | {"tests"}
