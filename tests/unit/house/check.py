@@ -516,6 +516,21 @@ def check_rooms(tree):
                           f"{laws.ROOM_FILES_MAX}; look for the wall that makes it two rooms")
 
 
+def check_readmes(tree):
+    for folder in tree.folders:
+        path = f"{folder}/README.md"
+        is_deep = folder.count("/") >= laws.README_DEPTH_MAX
+        if path not in tree.paths:
+            if not folder.startswith(".") and not is_deep:
+                yield Finding(folder, 0, "readme", "has no README.md; say what lives here, how to "
+                              "read it, what it promises")
+        elif "/" in folder and folder.partition("/")[0] not in laws.PAGES_OF_ANY_LENGTH:
+            lines = tree.read(path).count("\n")
+            if lines > laws.ROOM_README_LINES_MAX:
+                yield Finding(path, 0, "readme", f"{lines} lines, at most "
+                              f"{laws.ROOM_README_LINES_MAX}; give what is more a page of its own")
+
+
 def circle_of(rooms):
     """A way from a room back to itself, by what rooms include; empty where there is none."""
     rooms = dict(rooms)
@@ -549,12 +564,7 @@ def check_circles(sources):
 def check_tree(root):
     """Every finding about the files and folders below `root`."""
     tree, readers = Tree(root), {}
-    findings = [*check_top(tree), *check_rooms(tree)]
-    for folder in tree.folders:
-        is_deep = folder.count("/") >= laws.README_DEPTH_MAX
-        if not folder.startswith(".") and not is_deep and f"{folder}/README.md" not in tree.paths:
-            findings.append(Finding(folder, 0, "readme", "has no README.md; say what lives here, "
-                                    "how to read it, what it promises"))
+    findings = [*check_top(tree), *check_rooms(tree), *check_readmes(tree)]
     sources = []
     for path in tree.files:
         source = Source(path, tree.read(path))

@@ -20,7 +20,7 @@ LAWS = [
     "unfinished",  # no marks of work left undone
     "blanks",  # no tabs, no trailing blanks, a newline at the end
     "reference",  # what prose names is there
-    "readme",  # each folder has one
+    "readme",  # each folder has one, and that of a room is a page to begin with
     "room size",  # .c and .h files in a folder of the program
     "room circle",  # no room includes another one that leads back to it
     "top level",  # exactly what belongs there
@@ -31,6 +31,8 @@ FUNCTION_LINES_MAX = 70  # between the braces
 LINE_COLUMNS_MAX = 100
 OPENING_LINES_MIN = 2
 ROOM_FILES_MAX = 30  # .c and .h together
+ROOM_README_LINES_MAX = 40
+PAGES_OF_ANY_LENGTH = ["examples", "tests"]  # manuals and cookbooks, not rooms of the program
 README_DEPTH_MAX = 2  # deeper folders are explained by the README above them
 
 FOLDERS = ["actors", "runtime", "plugins", "schemas", "deploy", "examples", "tests"]

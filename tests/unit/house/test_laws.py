@@ -496,6 +496,15 @@ class Folders(Planted):
         self.write_code("runtime/actor/deeper/a.c", "int a;")
         self.expect_none()
 
+    def test_a_readme_of_a_room_is_a_page(self):
+        for path in ("runtime/README.md", "tests/unit/README.md"):
+            self.write(path, "A line.\n" * (laws.ROOM_README_LINES_MAX + 1))
+        self.write("runtime/actor/README.md", "A line.\n" * laws.ROOM_README_LINES_MAX)
+        self.write_code("runtime/actor/a.c", "int a;")
+        self.expect_none()
+        self.write("runtime/actor/README.md", "A line.\n" * (laws.ROOM_README_LINES_MAX + 1))
+        self.expect("readme", "runtime/actor/README.md", 0)
+
     def test_nothing_is_missing_at_the_top(self):
         for name in laws.FOLDERS + laws.TOP_LEVEL:
             self.rename(name, ".away")
