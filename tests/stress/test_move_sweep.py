@@ -34,7 +34,7 @@ workflows:
   main:
     nodes:
       first: {task: first}
-      nap: {task: nap, with: {d: 2s}, after: [first]}
+      nap: {task: nap, with: {d: 5s}, after: [first]}
       say: {task: say, with: {l: $first.l, f: $first.f}, after: [nap]}
     outputs: {l: $say.l}
 """
