@@ -16,6 +16,7 @@ import unittest
 
 from kills import IS_LONG, LIMIT_S, bound, wait_until
 from program import ProgramTest
+from stores import skip_if_of_sqlite
 
 MORTAL = bound(os.environ.get(
     "TROUPE_MORTAL", pathlib.Path(__file__).resolve().parents[2] / "build/dev/tests/troupe_mortal"))
@@ -72,6 +73,7 @@ class Move(ProgramTest):
 
 class MoveSweepTest(unittest.TestCase):
     def setUp(self):
+        skip_if_of_sqlite(self)
         if not MORTAL.exists():
             self.skipTest(f"{MORTAL} is not built")
         self.template = Move()
