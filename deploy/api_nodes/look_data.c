@@ -89,7 +89,7 @@ Flyteidl__Admin__FlyteURLs *tr_look_data_urls(struct tr_look *look, const char *
     if (urls != NULL && job->arena.error == 0) {
         urls->inputs = tr_view_text(job, tr_arena_print(&job->arena, "%.*s/i", TRI_TEXT(node)));
         urls->outputs = tr_view_text(job, tr_arena_print(&job->arena, "%.*s/o", TRI_TEXT(node)));
-        urls->deck = tr_view_text(job, tr_arena_print(&job->arena, "%.*s/d", TRI_TEXT(node)));
+        urls->deck = tr_look_deck_url(look, word);
     }
     return urls;
 }

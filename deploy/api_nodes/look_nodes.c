@@ -210,6 +210,36 @@ static void add_cache(struct tr_look *look, const struct tr_look_node *node,
     }
 }
 
+/* Whether the definition says so, as flytekit does where a deck is enabled. */
+static bool generates_deck(const struct tr_stop *stop)
+{
+    static const char yes[] = "generatesDeck\xc3"; /* a key of a packed map, and true */
+    const struct tr_node *node = &stop->workflow->nodes[stop->node];
+    if (node->target_kind != TR_TARGET_TASK) {
+        return false;
+    }
+    struct tr_bytes extra = stop->graph->tasks[node->target].extra;
+    return extra.size > 0 && memmem(extra.data, extra.size, yes, sizeof yes - 1) != NULL;
+}
+
+char *tr_look_deck_url(struct tr_look *look, const char *word)
+{
+    const struct tr_execution *row = &look->found.row;
+    struct tr_text url =
+        tr_arena_print(&look->job->arena, "flyte://v1/%.*s/%.*s/%.*s/%s/d", TRI_TEXT(row->project),
+                       TRI_TEXT(row->domain), TRI_TEXT(row->name), word);
+    return (char *)(uintptr_t)url.data;
+}
+
+/* Lists look at no files: a node that is to have a deck is said to have one when it has run. */
+static void add_deck(struct tr_look *look, const struct tr_look_node *node,
+                     Flyteidl__Admin__NodeExecution *view)
+{
+    if (node->row.started_ms != 0 && view->id != NULL && generates_deck(&node->stop)) {
+        view->closure->deck_uri = tr_look_deck_url(look, view->id->node_id);
+    }
+}
+
 static void add_kind(struct tr_look *look, const struct tr_look_node *node,
                      Flyteidl__Admin__NodeExecution *view)
 {
@@ -230,6 +260,7 @@ static void add_kind(struct tr_look *look, const struct tr_look_node *node,
         if (node->row.cache_status != TR_CACHE_STATUS_DISABLED) {
             add_cache(look, node, view->closure);
         }
+        add_deck(look, node, view);
         break;
     default:
         break;

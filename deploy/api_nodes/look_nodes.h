@@ -46,6 +46,9 @@ Flyteidl__Admin__NodeExecution *tr_look_node_view(struct tr_look *look,
                                                   const struct tr_look_node *node);
 Flyteidl__Admin__NodeExecution *tr_look_sentinel_view(struct tr_look *look, bool is_end);
 
+/* By which URL GetData gives a node's deck; NULL without memory. */
+char *tr_look_deck_url(struct tr_look *look, const char *word);
+
 /* Answers with the nodes that lie in one, or at the top where `parent` is empty. */
 void tr_look_nodes_list(struct tr_look *look, const char *parent,
                         const struct tr_run_list_request *request);

@@ -2,6 +2,7 @@
  * flyteidl.service.AdminService: nodes of executions, their attempts, and what they got and gave.
  */
 #include "actors/graph/flyte/flyte_message.h"
+#include "deploy/api/download.h"
 #include "deploy/api/services.h"
 #include "deploy/api_nodes/look_data.h"
 #include "deploy/api_nodes/view_closure.h"
@@ -23,6 +24,26 @@ static bool begin(struct tr_look *look, struct tr_desk_job *job, const node_id *
 
 /* ------------------------------------------------------------- nodes */
 
+/* Of a task that does not say whether it writes a deck, such as another SDK's, its file says it. */
+static bool add_deck(struct tr_look *look, const char *word, Flyteidl__Admin__NodeExecution *view)
+{
+    const struct tr_api_downloads *downloads = look->job->downloads;
+    char name[PATH_MAX];
+    struct tr_look_attempts attempts;
+    struct tr_text path;
+    if (view == NULL || view->closure->deck_uri[0] != '\0' || downloads == NULL) {
+        return true;
+    }
+    if (!tr_look_attempts_read(look, word, UINT32_MAX, &attempts)) {
+        return false;
+    }
+    if (attempts.count > 0 && !attempts.is_array && tr_look_deck(look, word, UINT32_MAX, &path) &&
+        downloads->find(downloads->self, path.data, name) == 0) {
+        view->closure->deck_uri = tr_look_deck_url(look, word);
+    }
+    return !tr_desk_failed(look->job, look->job->arena.error);
+}
+
 static void get_node(struct tr_desk_job *job, const void *asked)
 {
     const Flyteidl__Admin__NodeExecutionGetRequest *request = asked;
@@ -40,6 +61,7 @@ static void get_node(struct tr_desk_job *job, const void *asked)
     } else if (is_there) {
         is_there = tr_look_node_find(&look, request->id->node_id, &node);
         view = is_there ? tr_look_node_view(&look, &node) : NULL;
+        is_there = is_there && add_deck(&look, request->id->node_id, view);
     }
     if (is_there) {
         tr_desk_answer(job, view == NULL ? NULL : &view->base);

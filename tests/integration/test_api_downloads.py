@@ -34,8 +34,12 @@ BLOB = types_pb2.LiteralType(blob=types_pb2.BlobType())
 task("flows.leaves", "", {}, BLOB,
      args=["@PYTHON@", "@LEAVES@", "{{.outputPrefix}}", "{{.rawOutputDataPrefix}}"])
 task("flows.double", "i['a'] * 2", {"a": INTEGER})
+says = task("flows.says", "i['a']", {"a": INTEGER})
+says.template.metadata.generates_deck.value = True
+again(says)
 workflow("flows.main", {}, [node("n0", "flows.leaves"),
-                            node("n1", "flows.double", a=scalar(7))],
+                            node("n1", "flows.double", a=scalar(7)),
+                            node("n2", "flows.says", a=scalar(8))],
          {"o0": promise("n0"), "o1": promise("n1")}, {"o0": BLOB, "o1": INTEGER})
 plan("flows.main", "flows.main")
 """
@@ -222,7 +226,23 @@ class DownloadsTest(ClientTest):
         status, _, body = self.curl(self.address, "/api/v1/data?flyte_url=flyte%3A%2F%2Fv1"
                                     "/default/development/all/n1/i/a")
         self.assertEqual((status, bare(json.loads(body))), (200, bare(one)))
+        self.check_deck_uris(of_node)
         self.check_wrong(node)
+
+    def check_deck_uris(self, of_node):
+        """A list tells what definitions say; who asks for one node learns of the file, too."""
+        execution = dict(WHERE, name="all")
+        listed, *ones = self.ask("answers", calls=[
+            ["ListNodeExecutions", {"workflow_execution_id": execution, "limit": 10}]] + [
+            ["GetNodeExecution", {"id": {"node_id": id, "execution_id": execution}}]
+            for id in ("n0", "n1", "n2", "start-node")])
+        decks = {each["id"]["node_id"]: each["closure"].get("deck_uri", "")
+                 for each in listed["node_executions"]}
+        said = of_node.replace("/n0/", "/n2/") + "d"
+        self.assertEqual(decks, {"start-node": "", "n0": "", "n1": "", "n2": said,
+                                 "end-node": ""})
+        self.assertEqual([each["closure"].get("deck_uri", "") for each in ones],
+                         [of_node + "d", "", said, ""])
 
     def check_wrong(self, node):
         shape = ("write flyte://v1/PROJECT/DOMAIN/EXECUTION/NODE[/ATTEMPT]/(i|o|d)[/NAME]")

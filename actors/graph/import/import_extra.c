@@ -101,9 +101,11 @@ static void take_metadata(const Flyteidl__Core__TaskMetadata *metadata, bool is_
     extra->tags = metadata->tags;
     extra->pod_template_name = metadata->pod_template_name;
     extra->metadata = metadata->metadata;
+    if (is_plugins || (metadata->generates_deck != NULL && metadata->generates_deck->value)) {
+        extra->generates_deck = metadata->generates_deck; /* clients are told where it is */
+    }
     if (is_plugins) {
         extra->runtime = metadata->runtime;
-        extra->generates_deck = metadata->generates_deck;
         extra->is_eager = metadata->is_eager;
     }
 }
