@@ -3,7 +3,7 @@
  * nothing else. Pure.
  *
  *     /downloads/FILE?expires=SECONDS&signature=DIGITS
- *     /uploads/PROJECT/DOMAIN/PREFIX/NAME?expires=SECONDS&md5=DIGITS&signature=DIGITS
+ *     /uploads/PROJECT/DOMAIN/FOLDER/NAME?expires=SECONDS&md5=DIGITS&signature=DIGITS
  */
 #ifndef TR_DEPLOY_DATA_PROXY_SIGNED_URL_H
 #define TR_DEPLOY_DATA_PROXY_SIGNED_URL_H

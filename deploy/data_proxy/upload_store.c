@@ -281,7 +281,7 @@ static int digest_file(const char *path, uint8_t digest[TR_MD5_BYTES])
     return error;
 }
 
-/* Something is there: the same once more is fine. */
+/* Something is there: the same once more is fine, and makes it as young as if it were new. */
 static void compare(struct tri_upload *upload)
 {
     uint8_t there[TR_MD5_BYTES];
@@ -293,6 +293,8 @@ static void compare(struct tri_upload *upload)
     if (error != 0 || memcmp(there, fresh, sizeof there) != 0) {
         fail(upload, TR_API_ALREADY_EXISTS,
              "something else was uploaded there already; ask for a new URL");
+    } else if (utimensat(AT_FDCWD, upload->place, NULL, 0) != 0) {
+        fail_disk(upload, errno); /* it was pruned at this moment */
     }
 }
 

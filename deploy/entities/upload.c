@@ -1,8 +1,9 @@
 /*
- * DataProxyService.CreateUploadLocation: where a client may put something, and by which URL, as
- * Flyte's data proxy chooses it: PREFIX is what the client says, or made of the digest.
+ * DataProxyService.CreateUploadLocation: where a client may put something, and by which URL. As
+ * with Flyte's data proxy the place hangs on the root that the client says, or on the digest.
  */
 #include <flyteidl/service_dataproxy.pb-c.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +15,6 @@
 #include "schemas/codec/error.h"
 
 #define NAME_BYTES 21
-#define BASE32_BYTES 32 /* of 16 bytes, padding included */
 
 typedef Flyteidl__Service__CreateUploadLocationRequest upload_request;
 
@@ -38,20 +38,26 @@ static struct tr_text plain_part(struct tri_job *job, const char *text)
     return tr_arena_text(&job->arena, (struct tr_text){.data = plain, .size = size});
 }
 
-static struct tr_text base32(struct tri_job *job, const uint8_t *bytes, size_t size)
+/*
+ * The folder of an upload: 64 digits, so that whatever has its path names it as blobs are named
+ * (deploy/retention/references.h). What a client calls by one root lies in one folder.
+ */
+static struct tr_text make_folder(struct tri_job *job, const upload_request *request)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    char text[BASE32_BYTES + 1];
-    size_t count = 0;
-    for (size_t bit = 0; bit < 8 * size && count < BASE32_BYTES; bit += 5) {
-        unsigned pair =
-            (unsigned)bytes[bit / 8] << 8 | (bit / 8 + 1 < size ? bytes[bit / 8 + 1] : 0);
-        text[count++] = digits[pair >> (11 - bit % 8) & 31];
+    uint8_t hash[crypto_hash_sha256_BYTES];
+    char digits[2 * sizeof hash + 1];
+    struct tr_buffer said;
+    tr_buffer_init(&said, 0);
+    tr_buffer_print(&said, "%s\n%s\n%s\n", request->project, request->domain,
+                    request->filename_root);
+    if (request->filename_root[0] == '\0') {
+        tr_buffer_add(&said, request->content_md5.data, request->content_md5.len);
     }
-    while (count < BASE32_BYTES) {
-        text[count++] = '=';
-    }
-    return tr_arena_text(&job->arena, (struct tr_text){.data = text, .size = count});
+    job->arena.error = job->arena.error != 0 ? job->arena.error : said.error;
+    (void)crypto_hash_sha256(hash, said.data, said.size);
+    tr_buffer_fini(&said);
+    return tr_arena_text(&job->arena,
+                         tr_text_of(sodium_bin2hex(digits, sizeof digits, hash, sizeof hash)));
 }
 
 /* A name for what has none, as the digest or the time tells it from others. */
@@ -154,13 +160,11 @@ static struct tr_text make_path(struct tri_job *job, const upload_request *reque
 {
     struct tr_text project = plain_part(job, request->project);
     struct tr_text domain = plain_part(job, request->domain);
-    struct tr_text prefix = request->filename_root[0] != '\0'
-                                ? plain_part(job, request->filename_root)
-                                : base32(job, request->content_md5.data, request->content_md5.len);
+    struct tr_text folder = make_folder(job, request);
     struct tr_text name =
         request->filename[0] != '\0' ? plain_part(job, request->filename) : make_name(job, request);
     return tr_arena_print(&job->arena, "%.*s/%.*s/%.*s/%.*s", TRI_TEXT(project), TRI_TEXT(domain),
-                          TRI_TEXT(prefix), TRI_TEXT(name));
+                          TRI_TEXT(folder), TRI_TEXT(name));
 }
 
 void tri_create_upload_location(struct tri_job *job, const void *message)

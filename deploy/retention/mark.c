@@ -19,6 +19,7 @@
 #include "deploy/common/schemas.h"
 #include "deploy/graphs/graphs.h"
 #include "deploy/history/executions.h"
+#include "deploy/retention/pruning_uploads.h"
 #include "runtime/memory.h"
 #include "runtime/store_blobs.h"
 #include "schemas/codec/error.h"
@@ -175,6 +176,10 @@ static int list_files(struct search *search)
     error = each_file(search, TR_STORE_CODE, add_code);
     if (error != 0) {
         return error;
+    }
+    error = tr_uploads_add(search->options->folder, search->references);
+    if (error != 0) {
+        return fail(search, error, TR_STORE_UPLOADS);
     }
     error = each_graph(search, add_graph);
     return error != 0 ? error : tr_references_sort(search->references);

@@ -20,6 +20,7 @@
 #include "deploy/retention/mark.h"
 #include "deploy/retention/pruning_files.h"
 #include "deploy/retention/pruning_graphs.h"
+#include "deploy/retention/pruning_uploads.h"
 #include "deploy/retention/removal_lock.h"
 #include "runtime/env/env_limits.h"
 #include "runtime/memory.h"
@@ -619,6 +620,10 @@ static int prune_unnamed(const struct pruning *pruning, const struct choice *cho
     if (error == 0) {
         error = tr_prune_code(request, references, before_ms, pruning->explain,
                               &parts[TR_PRUNED_BLOBS]);
+    }
+    if (error == 0) {
+        error = tr_prune_uploads(request, references, before_ms, pruning->explain,
+                                 &parts[TR_PRUNED_BLOBS]);
     }
     tr_references_free(references);
     return error;

@@ -3,9 +3,11 @@
 Flyte's own library, by the unmodified flytekit, and by curl.
 """
 
+import base64
 import hashlib
 import json
 import os
+import pathlib
 import re
 import subprocess
 import unittest
@@ -81,7 +83,7 @@ class DownloadsTest(ClientTest):
         """Its path, after it was uploaded."""
         location, = self.ask("answers", calls=[["CreateUploadLocation", {
             "project": "p", "domain": "d", "filename": "file.bin",
-            "filename_root": hashlib.sha256(content).hexdigest()[:8]}]])
+            "content_md5": base64.b64encode(hashlib.md5(content).digest()).decode()}]])
         path = self.folder / "to-upload"
         path.write_bytes(content)
         self.assertEqual(self.curl("", location["signed_url"], "-T", str(path))[0], 200)
@@ -271,6 +273,34 @@ class DownloadsTest(ClientTest):
         ]
         self.assertEqual(self.ask("outcomes", calls=[row[:2] for row in rows]),
                          [list(row[2:]) for row in rows])
+
+    def test_uploads_that_nobody_names_are_pruned(self):
+        """One that a value names stays until its execution goes; so does one that is young."""
+        self.package("""
+task("flows.says", "i['s']", {"s": STRING}, STRING)
+workflow("flows.main", {"s": STRING}, [node("n0", "flows.says", s=promise("", "s"))],
+         {"o0": promise("n0")}, {"o0": STRING})
+plan("flows.main", "flows.main")
+""")
+        self.troupe("apply", "flows.tgz", "--version", "v1")
+        self.address, = self.serve()
+        named, left, young, again = map(self.uploaded, (b"named", b"left", b"young", b"again"))
+        self.troupe("submit", "flows.tgz", "flows.main", "-i", f"s={named}", "--name", "x",
+                    "--wait", "--version", "v1")
+        for path in (named, left, again):
+            os.utime(path, (1e9, 1e9))
+            os.utime(pathlib.Path(path).parent, (1e9, 1e9))
+        self.assertEqual(self.uploaded(b"again"), again)  # the same once more is young
+        prune = ["prune", "--unnamed-older-than", "30m", "--yes"]
+
+        def there():
+            return [pathlib.Path(path).exists() for path in (named, left, young, again)]
+        self.troupe(*prune, "--dry-run")
+        self.assertEqual(there(), [True, True, True, True])
+        self.troupe(*prune)
+        self.assertEqual(there(), [True, False, True, True])
+        self.troupe(*prune, "x")
+        self.assertEqual(there(), [False, False, True, True])
 
     def test_a_slow_client_costs_its_own_buffers(self):
         """Beside one that takes nothing another one is served, and both get it all."""

@@ -368,9 +368,9 @@ class RegistrationTest(EntitiesTest):
         begin = self.call(address, "location", digest.hex(), {"filename": "a b/../c.tar.gz"})
         url, native, expires = begin
         self.assertTrue(url.startswith(f"http://{address}/uploads/flytesnacks/development/"))
-        prefix = base64.b32encode(digest).decode()
+        folder = hashlib.sha256(b"flytesnacks\ndevelopment\n\n" + digest).hexdigest()
         self.assertEqual(native, f"{self.store.resolve()}/uploads/flytesnacks/development/"
-                         f"{prefix}/a_b_.._c.tar.gz")
+                         f"{folder}/a_b_.._c.tar.gz")
         self.assertEqual(self.put(url, other),
                          (400, "what came is not what the URL is for: its MD5 is another"))
         self.assertEqual(self.put(url, path, "-H", "content-md5: AAAAAAAAAAAAAAAAAAAAAA=="),
