@@ -361,11 +361,12 @@ union kept_row {
     struct tr_entity_name name;
     struct tr_entity_project project;
     struct tr_entity_attributes attributes;
+    struct tr_audit audit;
 };
 
-static const struct tr_schema *const kept_records[] = {&tr_entity_schema, &tr_entity_name_schema,
-                                                       &tr_entity_project_schema,
-                                                       &tr_entity_attributes_schema};
+static const struct tr_schema *const kept_records[] = {
+    &tr_entity_schema, &tr_entity_name_schema, &tr_entity_project_schema,
+    &tr_entity_attributes_schema, &tr_audit_schema};
 
 static int keep_row(struct tr_context *context, uint64_t id, struct tr_bytes packed)
 {

@@ -115,7 +115,7 @@ bool tri_call_admit(struct tr_api_call *call)
 }
 
 /* The project and the domain of one of Flyte's URLs: flyte://v1/PROJECT/DOMAIN/... */
-static bool read_flyte_url(struct tr_api_call *call, const char *url, struct tr_api_place *place)
+static bool read_flyte_url(struct tr_arena *arena, const char *url, struct tr_api_place *place)
 {
     static const char prefix[] = "flyte://v1/";
     const char *project = url + sizeof prefix - 1;
@@ -124,19 +124,18 @@ static bool read_flyte_url(struct tr_api_call *call, const char *url, struct tr_
     }
     size_t size = strcspn(project, "/");
     const char *domain = project + size + (project[size] == '/' ? 1 : 0);
-    struct tr_text parts[] = {
-        tr_arena_print(&call->arena, "%.*s", (int)size, project),
-        tr_arena_print(&call->arena, "%.*s", (int)strcspn(domain, "/"), domain)};
+    struct tr_text parts[] = {tr_arena_print(arena, "%.*s", (int)size, project),
+                              tr_arena_print(arena, "%.*s", (int)strcspn(domain, "/"), domain)};
     place->project = parts[0].data;
     place->domain = parts[1].data;
     return true;
 }
 
-/* Where a request acts; what is empty in it means all. */
-static struct tr_api_place place_of(struct tr_api_call *call, const ProtobufCMessage *request)
+struct tr_api_place tri_call_place(const struct tr_api_method *method,
+                                   const ProtobufCMessage *request, struct tr_arena *arena)
 {
     struct tr_api_place place = {.project = NULL};
-    const char *path = call->method->place;
+    const char *path = method->place;
     if (path == NULL) {
         return place;
     }
@@ -153,7 +152,7 @@ static struct tr_api_place place_of(struct tr_api_call *call, const ProtobufCMes
         const char *dot = strrchr(path, '.');
         struct tr_text inside = {.data = path, .size = dot == NULL ? 0 : (size_t)(dot - path)};
         const char *text = tr_flyte_message_text(request, inside, dot == NULL ? path : dot + 1);
-        if (text != NULL && !read_flyte_url(call, text, &place)) {
+        if (text != NULL && !read_flyte_url(arena, text, &place)) {
             place.project = text;
         }
     }
@@ -177,7 +176,7 @@ static bool is_allowed(struct tr_api_call *call, const ProtobufCMessage *request
         }
         return method->role <= call->api->everybody;
     }
-    struct tr_api_place place = place_of(call, request);
+    struct tr_api_place place = tri_call_place(method, request, &call->arena);
     enum tr_api_role role = (enum tr_api_role)method->role;
     bool is_one = call->client != NULL ? tr_api_client_may(call->client, role, &place)
                                        : tr_api_execution_may(call->execution, role, &place);

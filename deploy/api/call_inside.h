@@ -101,6 +101,10 @@ bool tri_call_admit(struct tr_api_call *call);
 /* Has the method handle a request, if whoever calls may. */
 void tri_call_handle(struct tr_api_call *call, const void *request);
 
+/* Where a request acts; what is empty in it means all. The texts are its own, or in the arena. */
+struct tr_api_place tri_call_place(const struct tr_api_method *method,
+                                   const ProtobufCMessage *request, struct tr_arena *arena);
+
 /* The request from its bytes; NULL: the call has failed. */
 TR_MUST_USE const void *tri_call_unpack(struct tr_api_call *call, struct tr_bytes bytes);
 

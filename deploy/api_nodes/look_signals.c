@@ -286,8 +286,13 @@ static void carry_out(struct tr_desk_job *job, struct tr_live *live)
     const struct setting *setting = job->order;
     struct tr_answer_sent sent;
     char words[TR_SERVE_WORDS_BYTES];
-    tr_serve_answer(live, &setting->answer, words, &sent);
-    if (sent.error != 0) {
+    int error = tr_desk_audit(job, tr_text_of(""));
+    if (error == 0) {
+        tr_serve_answer(live, &setting->answer, words, &sent);
+    }
+    if (error != 0) {
+        tr_desk_fail(job, TR_API_UNAVAILABLE, "%s", tr_error_text(error));
+    } else if (sent.error != 0) {
         tell(job, (int)sent.error, words);
     } else {
         Flyteidl__Admin__SignalSetResponse *response =

@@ -284,6 +284,7 @@ static struct tr_desk_job *job_new(struct tr_api_call *call, const ProtobufCMess
     }
     *job = (struct tr_desk_job){.call = tr_api_call_number(call),
                                 .desk = tr_api_call_services(call)->desk,
+                                .method = tr_api_call_method(call),
                                 .is_secure = tr_api_call_is_secure(call),
                                 .downloads = tr_api_call_services(call)->downloads,
                                 .descriptor = request->descriptor,
@@ -358,6 +359,18 @@ static void forget(struct tr_desk *desk, struct tr_desk_job *job)
 void tr_desk_finish(struct tr_desk_job *job)
 {
     struct tr_work_list one = {.first = NULL};
+    if (!job->is_finished) {
+        job->is_finished = true;
+        tri_desk_audit_refusal(job);
+    }
+    if (job->audits > 0) {
+        return; /* it is finished once more when they are kept */
+    }
+    if (job->audit_error != 0 && job->response != NULL) {
+        tr_desk_fail(job, TR_API_UNAVAILABLE,
+                     "it is done, but could not be written into the audit: %s",
+                     tr_error_text(job->audit_error));
+    }
     forget(job->desk, job);
     add(&one, job);
     hand_on(job->desk, &one);

@@ -14,7 +14,7 @@
 #ifndef TR_DEPLOY_API_RUNS_DESK_H
 #define TR_DEPLOY_API_RUNS_DESK_H
 
-#include "deploy/api/call.h"
+#include "deploy/api/audit.h"
 #include "deploy/api_runs/runs_limits.h"
 #include "deploy/common/work_queue.h"
 #include "deploy/engine/assemble.h"
@@ -27,6 +27,7 @@ struct tr_desk_job {
     struct tr_arena arena;
     const void *request;
     struct tr_desk *desk;
+    const struct tr_api_method *method;
     char *principal;          /* who calls; "": nobody in particular */
     struct tr_text authority; /* by which the client came, and whether by TLS */
     bool is_secure;
@@ -44,6 +45,12 @@ struct tr_desk_job {
     const ProtobufCMessage *detail; /* beside the words, which clients may read; or NULL */
 
     void *order; /* of whoever carries it out */
+
+    /* Of a change: its row in the audit. Private, but for tr_desk_audit. */
+    struct tr_audit audit;
+    uint32_t audits;  /* that are being kept */
+    int audit_error;  /* of the last one that was not */
+    bool is_finished; /* and is handed on when they are */
 
     /* private */
     struct tr_desk_job *before; /* among those that the engine has */
@@ -102,5 +109,16 @@ struct tr_desk_job *tr_desk_at_engine(const struct tr_desk *desk);
 
 /* The engine's thread: hands the answer on; the job is gone. */
 void tr_desk_finish(struct tr_desk_job *job);
+
+/*
+ * The engine's thread, before a change is ordered: has it written into the audit, beside the change
+ * itself. What is answered waits for both, and a refusal is written there, too. `subject` as for
+ * tr_api_audit_row. Called again it changes the row. Errors of asking the engine: then the change
+ * is not to be made.
+ */
+TR_MUST_USE int tr_desk_audit(struct tr_desk_job *job, struct tr_text subject);
+
+/* Private: writes why it was refused, if it was in the audit. */
+void tri_desk_audit_refusal(struct tr_desk_job *job);
 
 #endif

@@ -37,6 +37,7 @@ static void finish(struct tr_desk_job *job, struct tr_live *live)
     struct tr_desk_job *waiting = start->waiting;
     if (start->graph != 0) {
         tr_graph_registry_drop(&live->engine->registry, start->graph);
+        start->graph = 0; /* nobody waits for its name any more */
     }
     tr_desk_finish(job);
     while (waiting != NULL) {
@@ -172,6 +173,9 @@ static int ask(struct tr_desk_job *job, struct tr_live *live)
         .request = start->request,
     };
     int error = tr_live_launcher(live, start->project, start->domain, &launcher);
+    if (error == 0) {
+        error = tr_desk_audit(job, launch.name);
+    }
     return error != 0 ? error
                       : tr_host_ask_on(live->host, launcher, &tr_launch_schema, &launch,
                                        take_launched, job);
@@ -268,6 +272,9 @@ static void carry_out_end(struct tr_desk_job *job, struct tr_live *live)
                     ? TR_CLOSED
                     : tr_live_wake(live, ending->execution);
     if (error == 0) {
+        error = tr_desk_audit(job, tr_text_of(""));
+    }
+    if (error == 0) {
         error = tr_host_ask_on(live->host, tr_group_root(ending->execution), &tr_node_abort_schema,
                                &abort, take_ended, job);
     }
@@ -306,6 +313,9 @@ static void carry_out_archive(struct tr_desk_job *job, struct tr_live *live)
                                            .is_archived = archiving->is_archived,
                                            .changed_ms = tr_clock_wall_ms()};
     int error = tr_live_launcher(live, archiving->project, archiving->domain, &launcher);
+    if (error == 0) {
+        error = tr_desk_audit(job, tr_text_of(""));
+    }
     if (error == 0) {
         error = tr_host_ask_on(live->host, launcher, &tr_archive_execution_schema, &archive,
                                take_archived, job);

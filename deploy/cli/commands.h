@@ -10,6 +10,7 @@ extern const struct tr_command tr_command_abort;
 extern const struct tr_command tr_command_actors;
 extern const struct tr_command tr_command_apply;
 extern const struct tr_command tr_command_approve;
+extern const struct tr_command tr_command_audit;
 extern const struct tr_command tr_command_backfill;
 extern const struct tr_command tr_command_backup;
 extern const struct tr_command tr_command_check;

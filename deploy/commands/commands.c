@@ -36,6 +36,7 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_restore,
     &tr_command_prune,
     &tr_command_store,
+    &tr_command_audit,
     &tr_command_hosts,
     &tr_command_ping,
     &tr_command_config,

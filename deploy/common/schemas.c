@@ -44,13 +44,11 @@ static const struct tr_schema_list lists[] = {
     {notify, TR_COUNT_OF(notify)},     {entity, TR_COUNT_OF(entity)},
 };
 
-const struct tr_schema *const tr_program_records[] = {&tr_schedule_row_schema,
-                                                      &tr_entity_schema,
-                                                      &tr_entity_name_schema,
-                                                      &tr_entity_project_schema,
-                                                      &tr_entity_attributes_schema,
-                                                      &tr_backend_schema,
-                                                      TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+const struct tr_schema *const tr_program_records[] = {
+    &tr_schedule_row_schema,      &tr_entity_schema,
+    &tr_entity_name_schema,       &tr_entity_project_schema,
+    &tr_entity_attributes_schema, &tr_audit_schema,
+    &tr_backend_schema,           TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 const size_t tr_program_record_count = TR_COUNT_OF(tr_program_records);
 
 const struct tr_registry *tr_program_schemas(void)

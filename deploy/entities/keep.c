@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/api/audit.h"
 #include "deploy/entities/registrar_inside.h"
 #include "deploy/server/apply_plans.h"
 #include "runtime/memory.h"
@@ -76,16 +77,27 @@ static void keep_there(struct tr_live *live, void *self)
     keeping->error = error != 0 ? error : keeping->error;
 }
 
+/* Who has asked for it, committed with it. */
+static int add_audit(struct tri_job *job, struct tri_keep *keep)
+{
+    const struct tr_api_change change = {
+        .method = job->method, .request = job->request, .who = job->who, .number = job->call};
+    struct tr_audit row;
+    tr_api_audit_row(&change, tr_text_of(""), &job->arena, &row);
+    return job->arena.error != 0 ? job->arena.error : tri_keep_add(keep, &tr_audit_schema, &row);
+}
+
 bool tri_keep_commit(struct tri_job *job, struct tri_keep *keep,
                      int (*before)(struct tr_live *live, void *self, char *explain), void *self)
 {
     struct keeping keeping = {.before = before, .self = self, .kept = job->registrar->view.kept};
     struct tr_buffer list;
     tr_buffer_init(&list, 0);
+    int error = add_audit(job, keep);
     tr_buffer_array(&list, 2 * keep->count);
     tr_buffer_add(&list, keep->rows.data, keep->rows.size);
     keeping.rows = tr_buffer_bytes(&list);
-    int error = list.error;
+    error = error != 0 ? error : list.error;
     if (error == 0) {
         error = tr_live_call(job->registrar->live, keep_there, &keeping);
     }

@@ -110,6 +110,8 @@ static struct tri_job *new_job(struct tr_api_call *call, const ProtobufCMessage 
     job->code = TR_API_INTERNAL;
     job->authority = tr_arena_text(&job->arena, tr_api_call_authority(call));
     job->is_secure = tr_api_call_is_secure(call);
+    job->method = tr_api_call_method(call);
+    job->who = tr_arena_print(&job->arena, "%s", tr_api_call_principal(call)).data;
     tr_buffer_init(&bytes, 0);
     tr_flyte_message_pack(request, &bytes);
     job->request = bytes.error != 0
@@ -117,7 +119,7 @@ static struct tri_job *new_job(struct tr_api_call *call, const ProtobufCMessage 
                        : tr_flyte_message_unpack(&job->arena, request->descriptor,
                                                  tr_buffer_bytes(&bytes), TR_API_MESSAGE_BYTES_MAX);
     tr_buffer_fini(&bytes);
-    if (job->request == NULL) {
+    if (job->request == NULL || job->who == NULL) {
         free_job(job);
         return NULL;
     }

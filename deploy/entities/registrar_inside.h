@@ -29,6 +29,8 @@ struct tri_job {
     tri_work *work;
     struct tr_arena arena; /* for everything; it goes with the job */
     const ProtobufCMessage *request;
+    const struct tr_api_method *method;
+    const char *who;          /* asks for it; "": nobody in particular */
     struct tr_text authority; /* by which the client came */
     bool is_secure;
     enum tr_api_code code;
@@ -101,9 +103,9 @@ TR_MUST_USE int tri_keep_add(struct tri_keep *keep, const struct tr_schema *reco
                              const void *row);
 
 /*
- * Has the engine keep them, all or none, and returns when that is committed; false: the job has
- * failed. `before` (or NULL) runs before on the engine's thread: what it returns as an error, with
- * words in `explain` (TR_APPLY_EXPLAIN_BYTES), ends it.
+ * Has the engine keep them, all or none, with a row of the audit that says so, and returns when
+ * that is committed; false: the job has failed. `before` (or NULL) runs before on the engine's
+ * thread: what it returns as an error, with words in `explain` (TR_APPLY_EXPLAIN_BYTES), ends it.
  */
 TR_MUST_USE bool tri_keep_commit(struct tri_job *job, struct tri_keep *keep,
                                  int (*before)(struct tr_live *live, void *self, char *explain),

@@ -167,6 +167,16 @@ static struct tr_text make_path(struct tri_job *job, const upload_request *reque
                           TRI_TEXT(folder), TRI_TEXT(name));
 }
 
+/* Whoever has the URL may use it: so it is a change to ask for one. False: the job has failed. */
+static bool keep_audit(struct tri_job *job)
+{
+    struct tri_keep keep;
+    tri_keep_init(&keep);
+    bool is_kept = tri_keep_commit(job, &keep, NULL, NULL);
+    tri_keep_fini(&keep);
+    return is_kept;
+}
+
 void tri_create_upload_location(struct tri_job *job, const void *message)
 {
     const upload_request *request = message;
@@ -198,7 +208,7 @@ void tri_create_upload_location(struct tri_job *job, const void *message)
     response->expires_at = expires;
     if (job->arena.error != 0) {
         tri_job_fail_error(job, job->arena.error, "");
-        return;
+    } else if (keep_audit(job)) {
+        tri_job_answer(job, &response->base);
     }
-    tri_job_answer(job, &response->base);
 }

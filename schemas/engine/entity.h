@@ -1,7 +1,8 @@
 /*
  * Entities of Flyte's that `troupe apply` keeps, and clients of Flyte's register: tasks, workflows
  * and launch plans, each a row under its id, which never changes. What refers to one by its id
- * finds it here. Beside them stand what people say of a name, projects, and attributes.
+ * finds it here. Beside them stand what people say of a name, projects, attributes, and who has
+ * changed what.
  *
  *     the program        schedules
  *     entity_keep    ->
@@ -85,6 +86,23 @@ const char *tr_entity_kind_word(uint8_t kind);
     FIELD(u64, updated_ms, 1, 0)
 
 /*
+ * A change that a client has asked for, whatever it is about: `at_ms` is when, `number` tells it
+ * from others of that moment, `who` is a client's id, an execution's address, or empty where nobody
+ * says who he is. `call` is Flyte's name of the RPC, `subject` what it changes in the project and
+ * the domain. `outcome` is why it was refused by the engine, or empty. The row of what is kept here
+ * is committed with it; that of an execution before its client is answered.
+ */
+#define TR_AUDIT_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, at_ms, 1, TR_ROW_KEY)  \
+    FIELD(u64, number, 1, TR_ROW_KEY) \
+    FIELD(text, who, 1, 0)            \
+    FIELD(text, call, 1, 0)           \
+    FIELD(text, project, 1, 0)        \
+    FIELD(text, domain, 1, 0)         \
+    FIELD(text, subject, 1, 0)        \
+    FIELD(text, outcome, 1, 0)
+
+/*
  * Keeps packed rows, or forgets that of the entity's id. `rows` is a list of numbers of records,
  * each with a row behind it, which are kept as well, all or none. Asked.
  */
@@ -100,7 +118,8 @@ const char *tr_entity_kind_word(uint8_t kind);
     S(entity, 27, TR_RECORD, 2, 0, TR_ENTITY_FIELDS)                       \
     S(entity_name, 28, TR_RECORD, 1, 0, TR_ENTITY_NAME_FIELDS)             \
     S(entity_project, 29, TR_RECORD, 1, 0, TR_ENTITY_PROJECT_FIELDS)       \
-    S(entity_attributes, 31, TR_RECORD, 1, 0, TR_ENTITY_ATTRIBUTES_FIELDS)
+    S(entity_attributes, 31, TR_RECORD, 1, 0, TR_ENTITY_ATTRIBUTES_FIELDS) \
+    S(audit, 34, TR_RECORD, 1, 0, TR_AUDIT_FIELDS)
 
 TR_ENTITY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

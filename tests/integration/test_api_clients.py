@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 import re
+import signal
 import subprocess
 import unittest
 import urllib.parse
@@ -203,6 +204,83 @@ class ClientsTest(ClientTest):
                          "RelaunchExecution of mine by boss")
         self.ask("answers", SECRETS["boss"], calls=[["TerminateExecution", {
             "id": dict(WHERE, name=again["id"]["name"])}]])
+
+    def audit(self, *words):
+        """Rows of the audit, the oldest first, without their times."""
+        rows = self.document("audit", *words)[::-1]
+        for row in rows:
+            self.assertRegex(row.pop("at"), r"^20\d\d-")
+        return rows
+
+    def test_the_audit_says_who_has_changed_what(self):
+        """Of each kind of change one row; of what was not there to change, or only read, none."""
+        self.package(FLOWS)
+        self.troupe("apply", "flows.tgz", "--version", "v1")
+        self.serve_clients()
+        execution, answer = dict(WHERE, name="mine"), {"id": {
+            "signal_id": "ship", "execution_id": dict(WHERE, name="mine")},
+            "value": {"scalar": {"primitive": {"boolean": True}}}}
+        plan = dict(plan_id("flows.gates"), resource_type="LAUNCH_PLAN")
+        spec = {"launch_plan": plan_id("flows.gates")}
+        attributes = dict(WHERE, workflow="w", matching_attributes={
+            "cluster_resource_attributes": {"attributes": {"a": "b"}}})
+        resource = {"resource_type": "CLUSTER_RESOURCE"}
+        changes = [
+            ("runner", "CreateExecution", dict(execution, spec=spec), "mine"),
+            ("runner", "SetSignal", answer, "ship mine"),
+            ("ci", "UpdateExecution", {"id": execution, "state": 1}, "mine"),
+            ("ci", "TerminateExecution", {"id": execution}, "mine"),
+            ("ci", "RelaunchExecution", {"id": execution, "name": "again"}, "again"),
+            ("boss", "RecoverExecution", {"id": execution, "name": "more"}, "more"),
+            ("ci", "UpdateLaunchPlan", {"id": plan, "state": 1}, "flows.gates v1"),
+            ("ci", "UpdateNamedEntity", {"resource_type": "TASK", "id": dict(
+                WHERE, name="flows.add"), "metadata": {"description": "sums"}}, "flows.add"),
+            ("ci", "CreateUploadLocation", dict(WHERE, filename="f", filename_root="r"), "f"),
+            ("boss", "UpdateWorkflowAttributes", {"attributes": attributes}, "w"),
+            ("boss", "DeleteWorkflowAttributes", dict(WHERE, workflow="w", **resource), "w"),
+            ("boss", "RegisterProject", {"project": {"id": "new", "name": "New"}}, ""),
+            ("boss", "UpdateProject", {"id": "new", "name": "New", "description": "d"}, "New"),
+        ]
+        for who, call, fields, _ in changes:
+            with self.subTest(call):
+                self.assertEqual(self.ask("outcomes", SECRETS[who], calls=[[call, fields]]),
+                                 [["OK", ""]])
+        refused = [("GetExecution", {"id": execution}), ("CreateExecution", dict(execution,
+                                                                                  spec=spec)),
+                   ("TerminateExecution", {"id": execution}),
+                   ("CreateTask", {"id": dict(WHERE, name="t", version="v")})]
+        self.ask("outcomes", SECRETS["ci"], calls=[list(row) for row in refused])
+        expected = [dict(who=who, call=call, subject=subject, refused="",
+                         project="new" if "Project" in call else "default",
+                         domain="" if "Project" in call else "development")
+                    for who, call, _, subject in changes]
+        self.assertEqual(self.audit(), expected)
+        self.assertEqual(self.audit("--who", "boss", "--project", "new", "--since", "1h"),
+                         expected[-2:])
+        self.assertEqual(self.audit("--call", "SetSignal"), expected[1:2])
+        self.assertEqual(self.audit("--limit", "1"), expected[-1:])
+        lines = self.troupe("audit", "--call", "RecoverExecution")[0].splitlines()
+        self.assertEqual(lines[0].split(), ["AT", "WHO", "CALL", "PLACE", "SUBJECT", "REFUSED"])
+        self.assertEqual(lines[1].split()[-5:], ["boss", "RecoverExecution", "default/development",
+                                                "more", "-"])
+        for option, words in (("--limit", "--limit: 'x' is no number"), ("--since", "'x'")):
+            _, stderr = self.troupe("audit", option, "x", status=2)
+            self.assertIn(words, stderr)
+        self.serving.signal(signal.SIGKILL)  # what was acknowledged is there all the same
+        self.serving.end()
+        self.assertEqual(self.audit(), expected)
+
+    def test_the_audit_has_what_the_engine_refuses(self):
+        """Of two that want one name at once one is refused by the engine, which says why."""
+        self.package(FLOWS)
+        self.troupe("apply", "flows.tgz", "--version", "v1")
+        self.address, = self.serve()
+        self.ask("same_name", plan="flows.empty", name="one", count=4)
+        rows = self.audit()
+        self.assertEqual([row["refused"] for row in rows if not row["refused"]], [""])
+        for row in rows:
+            self.assertEqual((row["who"], row["call"], row["subject"]),
+                             ("", "CreateExecution", "one"))
 
 
 if __name__ == "__main__":

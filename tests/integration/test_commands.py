@@ -45,6 +45,7 @@ COMMANDS = {
     "plugins": ("", "--release -o"),
     "tap": ("", "--record --replay --with-secrets -o"),
     "metrics": ("", "--prometheus -o"),
+    "audit": ("", "--since --who --call --project --limit -o"),
     "hosts": ("[forget NAME]", "-o"),
     "ping": ("", "--timeout -o"),
     "backup": ("FILE", "--force"),

@@ -136,6 +136,7 @@ class DocumentsTest(ProgramTest):
         self.troupe("run", "hello.yaml", "-i", "name=Ada", "-q")
         self.prints("prune", "prune", "--dry-run")
         self.prints("prune", "prune", "@last", "--yes")
+        self.prints("audit", "audit")
         self.prints("version", "version")
 
 
