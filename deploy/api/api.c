@@ -124,14 +124,20 @@ int tr_api_open(const struct tr_api_options *options, char *words, struct tr_api
     made->method_count = options->methods != NULL ? options->method_count : tr_api_method_count;
     made->everybody = (uint8_t)options->everybody;
     made->clients = options->clients;
+    made->provider = options->provider;
     made->services = options->services;
     made->message_bytes_max =
         options->request_bytes_max != 0 ? options->request_bytes_max : TR_DOOR_BODY_BYTES_MAX;
-    int error = tr_door_open(&door, words, &made->door);
+    int error = tri_outside_open(made, words);
+    if (error == 0) {
+        error = tr_door_open(&door, words, &made->door);
+    }
     if (error != 0) {
+        tri_outside_close(made);
         tr_free(made);
         return error;
     }
+    atomic_store(&made->is_open, true);
     *api = made;
     return 0;
 }
@@ -139,6 +145,8 @@ int tr_api_open(const struct tr_api_options *options, char *words, struct tr_api
 void tr_api_close(struct tr_api *api)
 {
     if (api != NULL) {
+        atomic_store(&api->is_open, false);
+        tri_outside_close(api);
         tr_door_close(api->door);
         tr_free(api);
     }

@@ -21,8 +21,9 @@ struct tr_api_options {
     uint32_t connections_max;            /* 0: TR_DOOR_CONNECTIONS_MAX */
     const struct tr_api_method *methods; /* NULL: tr_api_methods; they outlive it */
     size_t method_count;
-    enum tr_api_role everybody;      /* what everybody may do where there are no `clients` */
+    enum tr_api_role everybody;      /* what everybody may do where nobody needs a token */
     struct tr_api_clients clients;   /* they outlive it */
+    struct tr_api_provider provider; /* the same; without an issuer there is none */
     struct tr_api_services services; /* they outlive it */
 };
 

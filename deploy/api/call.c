@@ -29,6 +29,7 @@ struct tr_api_call *tri_call_new(struct tr_api *api, struct tr_door_exchange *ex
     call->form = form;
     call->method = method;
     tr_arena_init(&call->arena);
+    tr_arena_init(&call->identity);
     tr_door_exchange_state_set(exchange, call);
     return call;
 }
@@ -43,6 +44,7 @@ void tri_call_free(struct tr_api_call *call)
     tr_grpc_reader_fini(&call->reader);
     tri_buffer_fini(&call->body);
     tr_arena_fini(&call->arena);
+    tr_arena_fini(&call->identity);
     tr_free(call->principal);
     tr_free(call);
 }
@@ -89,12 +91,17 @@ const void *tri_call_unpack(struct tr_api_call *call, struct tr_bytes bytes)
 
 /* ------------------------------------------------------------- who calls */
 
+bool tri_api_needs_tokens(const struct tr_api *api)
+{
+    return api->clients.count > 0 || api->oidc != NULL;
+}
+
 bool tri_call_admit(struct tr_api_call *call)
 {
     const struct tr_api_clients *clients = &call->api->clients;
     struct tr_text header = tr_door_exchange_header(call->exchange, "authorization");
     struct tr_text bearer = tr_api_credentials(header, "Bearer");
-    if (clients->count == 0) {
+    if (!tri_api_needs_tokens(call->api)) {
         return true;
     }
     call->client = tr_api_client_of_bearer(clients, bearer, tr_clock_wall_ms() / 1000);
@@ -107,6 +114,9 @@ bool tri_call_admit(struct tr_api_call *call)
     bool is_somebody = call->client != NULL || call->principal != NULL;
     if (is_somebody || call->method->role == TR_API_ANYBODY) {
         return true;
+    }
+    if (call->api->oidc != NULL && tr_jwt_is_one(bearer)) {
+        return tri_outside_admit(call, bearer);
     }
     tr_api_fail(call, TR_API_UNAUTHENTICATED, "%s",
                 bearer.size == 0 ? "this call needs a token: authorization: Bearer TOKEN"
@@ -169,7 +179,7 @@ static bool is_allowed(struct tr_api_call *call, const ProtobufCMessage *request
     if (method->role == TR_API_ANYBODY) {
         return true;
     }
-    if (call->api->clients.count == 0) {
+    if (!tri_api_needs_tokens(call->api)) {
         if (method->role > call->api->everybody) {
             tr_api_fail(call, TR_API_PERMISSION_DENIED, "you may not call %s.%s", method->service,
                         method->name);
@@ -194,7 +204,7 @@ static bool is_allowed(struct tr_api_call *call, const ProtobufCMessage *request
 
 void tri_call_handle(struct tr_api_call *call, const void *request)
 {
-    if (is_allowed(call, request)) {
+    if (!tri_outside_wait(call, request) && is_allowed(call, request)) {
         call->is_handled = true;
         call->request = request;
         if (call->client == NULL && call->execution.size > 0) {
@@ -223,7 +233,7 @@ struct tr_text tr_api_call_execution(const struct tr_api_call *call)
 
 bool tr_api_call_has_clients(const struct tr_api_call *call)
 {
-    return call->api->clients.count > 0;
+    return tri_api_needs_tokens(call->api);
 }
 
 const char *tr_api_call_principal(const struct tr_api_call *call)

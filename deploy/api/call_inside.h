@@ -4,8 +4,11 @@
 #ifndef TR_DEPLOY_API_CALL_INSIDE_H
 #define TR_DEPLOY_API_CALL_INSIDE_H
 
+#include <stdatomic.h>
+
 #include "deploy/api/api.h"
 #include "deploy/api/call.h"
+#include "deploy/api/outside.h"
 #include "deploy/api_wire/api_limits.h"
 #include "deploy/api_wire/grpc.h"
 #include "deploy/door/door.h"
@@ -19,6 +22,11 @@ struct tr_api {
     struct tr_api_services services;
     uint64_t message_bytes_max;
     uint64_t collected_bytes; /* of requests that are coming */
+    struct tr_api_provider provider;
+    struct tr_oidc *oidc; /* NULL: there is no provider */
+    uint64_t *parked;     /* numbers of calls that wait for it */
+    size_t parked_count;
+    atomic_bool is_open; /* the door */
 };
 
 /* How a client speaks. A call knows its exchange; the response has not ended in any of these. */
@@ -40,6 +48,9 @@ struct tr_api_call {
     const struct tri_call_form *form;
     const struct tr_api_method *method;
     const struct tr_api_client *client; /* NULL: nobody has said who it is */
+    struct tr_text bearer;              /* what a provider's keys are fetched for; else empty */
+    struct tr_arena identity;           /* what is known by a provider's token */
+    struct tr_api_client outside;       /* the same: whose it is */
     struct tr_text execution;           /* or one that calls, of the head; empty: none does */
     char *principal;                    /* its name */
     void *state;                        /* the handler's */
@@ -94,6 +105,17 @@ TR_MUST_USE bool tri_call_collect(struct tr_api_call *call, size_t size);
 
 /* Says that there is no memory, or that a limit of it is reached. */
 void tri_call_short(struct tr_api_call *call, int error);
+
+/* Whether one may call what takes a role without a token. */
+bool tri_api_needs_tokens(const struct tr_api *api);
+
+/* A provider's tokens: opening, and who calls; false: the call has failed. */
+TR_MUST_USE int tri_outside_open(struct tr_api *api, char *words);
+void tri_outside_close(struct tr_api *api);
+TR_MUST_USE bool tri_outside_admit(struct tr_api_call *call, struct tr_text bearer);
+
+/* Whether a call with its request still waits to be admitted so, or has failed. */
+TR_MUST_USE bool tri_outside_wait(struct tr_api_call *call, const void *request);
 
 /* Finds out who calls. False: the call has failed, as it needs a token that there is none of. */
 bool tri_call_admit(struct tr_api_call *call);

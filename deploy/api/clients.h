@@ -37,6 +37,27 @@ struct tr_api_clients {
     const uint8_t *key; /* of TR_API_TOKEN_KEY_BYTES: tokens are signed with it */
 };
 
+/* A role that a provider's tokens give: to whom a claim says so, or to all (NULL). */
+struct tr_api_claim_grant {
+    const char *value;
+    struct tr_api_grant grant;
+};
+
+/* An OpenID provider outside, whose tokens are good here, too. */
+struct tr_api_provider {
+    const char *issuer; /* NULL: there is none */
+    const char *audience;
+    const char *keys_url;      /* NULL: as the provider describes itself */
+    const char *ca_file;       /* NULL: the system's */
+    const char *client_id;     /* what clients without a secret call themselves there */
+    const char *const *scopes; /* that they ask for */
+    uint32_t scope_count;
+    const char *who_claim;   /* which says who it is */
+    const char *roles_claim; /* NULL: none says what one may do */
+    const struct tr_api_claim_grant *grants;
+    uint32_t grant_count;
+};
+
 /* Where a call acts; NULL: everywhere. */
 struct tr_api_place {
     const char *project;

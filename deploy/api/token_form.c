@@ -169,7 +169,8 @@ static const struct tri_call_form form = {
 bool tri_token_begin(struct tr_api *api, struct tr_door_exchange *exchange)
 {
     const struct tr_door_request *request = tr_door_exchange_request(exchange);
-    bool is_one = api->clients.count > 0 && tr_text_equal(request->path, tr_text_of(TOKEN_PATH)) &&
+    bool is_one = tri_api_needs_tokens(api) &&
+                  tr_text_equal(request->path, tr_text_of(TOKEN_PATH)) &&
                   tr_text_equal(request->method, tr_text_of("POST"));
     if (is_one && tri_call_new(api, exchange, &form, &token) != NULL) {
         tr_door_exchange_body_max_set(exchange, TR_API_TOKEN_FORM_BYTES_MAX);

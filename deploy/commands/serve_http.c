@@ -124,6 +124,9 @@ enum tr_exit_status tr_serve_http_read(const struct tr_invocation *invocation,
                     .clients = {.items = settings->http.clients.items,
                                 .count = settings->http.clients.count}},
     };
+    if (settings->http.provider != NULL) {
+        http->options.provider = *settings->http.provider;
+    }
     enum tr_exit_status status = read_addresses(invocation, http);
     const char *const *listen = settings->http.addresses.items;
     for (uint32_t i = 0; http->options.address_count == 0 && i < settings->http.addresses.count;
@@ -155,7 +158,9 @@ enum tr_exit_status tr_serve_http_give_tokens(const struct tr_invocation *invoca
                                               struct tr_serve_http *http, const char *folder,
                                               struct tr_live_options *options)
 {
-    if (http->options.address_count == 0 || http->options.clients.count == 0) {
+    /* Clients are sent to a provider outside for tokens, which knows nothing of tasks. */
+    bool has_provider = http->options.provider.issuer != NULL;
+    if (http->options.address_count == 0 || http->options.clients.count == 0 || has_provider) {
         return TR_EXIT_DONE;
     }
     int error = tr_task_tokens_init(&http->tokens, folder);

@@ -49,6 +49,8 @@ packages_to_test=(
     "curl|asks the port of troupe serve"
     "openssl|makes certificates for it"
     "prometheus|its promtool checks metrics and alerts"
+    "python3-cryptography|signs tokens of a double of an OpenID provider"
+    "python3-jwt|reads them, as a judge of that"
     "python3-aiohttp|serves the doubles of back ends that plugins are tested against"
 )
 

@@ -72,13 +72,16 @@ struct tr_settings_python {
 #define TR_SETTINGS_CLIENTS_MAX 1000
 #define TR_SETTINGS_ROLES_MAX 100
 
+struct tr_api_provider;
+
 /* Where Flyte's clients are answered. */
 struct tr_settings_http {
     struct tri_vector addresses; /* const char *; none: nowhere */
     const char *certificate;     /* paths; NULL: nothing is said */
     const char *key;
-    struct tri_vector clients; /* struct tr_api_client; none: everybody may do everything */
-    uint64_t request_bytes;    /* each 0: nothing is said */
+    struct tri_vector clients;              /* struct tr_api_client */
+    const struct tr_api_provider *provider; /* of tokens; NULL: none. Without both everybody may */
+    uint64_t request_bytes;                 /* each 0: nothing is said */
     uint32_t connections;
 };
 

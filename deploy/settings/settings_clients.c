@@ -14,18 +14,22 @@ struct reading {
     struct tr_settings_file *settings;
     struct tr_api_client client;
     struct tri_vector grants; /* struct tr_api_grant */
-    struct tr_api_grant grant;
     bool has_hash;
+};
+
+/* A role that is read. */
+struct granting {
+    struct tr_settings_file *settings;
+    struct tr_api_claim_grant grant;
     bool has_role;
 };
 
-/* A string in the arena of the settings; NULL: it is told. */
-static const char *read_string(struct tri_definition *definition, const struct tr_tree *value,
-                               struct reading *reading)
+const char *tri_settings_read_string(struct tri_definition *definition,
+                                     struct tr_settings_file *settings, const struct tr_tree *value)
 {
     struct tr_text text;
     return tri_keys_read_text(definition, value, &text)
-               ? tr_arena_print(&reading->settings->arena, "%.*s", TRI_TEXT(text)).data
+               ? tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(text)).data
                : NULL;
 }
 
@@ -36,44 +40,61 @@ static void read_role(struct tri_definition *definition, const struct tr_tree *v
     static const char *const words[] = {"view", "run", "register", "admin"};
     static const enum tr_api_role roles[] = {TR_API_VIEW, TR_API_RUN, TR_API_REGISTER,
                                              TR_API_ADMIN};
-    struct reading *reading = target;
+    struct granting *granting = target;
     uint32_t position;
-    reading->has_role = true;
+    granting->has_role = true;
     if (tri_keys_read_word(definition, value, words, TR_COUNT_OF(words), &position)) {
-        reading->grant.role = roles[position];
+        granting->grant.grant.role = roles[position];
     }
 }
 
 static void read_project(struct tri_definition *definition, const struct tr_tree *value,
                          void *target)
 {
-    struct reading *reading = target;
-    reading->grant.project = read_string(definition, value, reading);
+    struct granting *granting = target;
+    granting->grant.grant.project = tri_settings_read_string(definition, granting->settings, value);
 }
 
 static void read_domain(struct tri_definition *definition, const struct tr_tree *value,
                         void *target)
 {
-    struct reading *reading = target;
-    reading->grant.domain = read_string(definition, value, reading);
+    struct granting *granting = target;
+    granting->grant.grant.domain = tri_settings_read_string(definition, granting->settings, value);
+}
+
+static void read_value(struct tri_definition *definition, const struct tr_tree *value, void *target)
+{
+    struct granting *granting = target;
+    granting->grant.value = tri_settings_read_string(definition, granting->settings, value);
+}
+
+void tri_settings_read_grant(struct tri_definition *definition, struct tr_settings_file *settings,
+                             const struct tr_tree *value, bool is_claimed,
+                             struct tr_api_claim_grant *grant)
+{
+    static const struct tri_key keys[] = {{"role", read_role, 0},
+                                          {"project", read_project, 0},
+                                          {"domain", read_domain, 0},
+                                          {"value", read_value, 0}};
+    struct granting granting = {.settings = settings};
+    tri_keys_read_keys(definition, value, "a role", keys, TR_COUNT_OF(keys) - (is_claimed ? 0 : 1),
+                       &granting);
+    if (value->kind == TR_TREE_MAP && !granting.has_role) {
+        tri_report_add(definition->report, value->place, "ValueRequired",
+                       "a role has no 'role'\nwrite view, run, register or admin");
+    }
+    *grant = granting.grant;
 }
 
 static void read_grant(struct tri_definition *definition, const struct tr_tree *value,
                        struct reading *reading)
 {
-    static const struct tri_key keys[] = {
-        {"role", read_role, 0}, {"project", read_project, 0}, {"domain", read_domain, 0}};
-    reading->grant = (struct tr_api_grant){.role = TR_API_ANYBODY};
-    reading->has_role = false;
-    tri_keys_read_keys(definition, value, "a role", keys, TR_COUNT_OF(keys), reading);
-    if (value->kind == TR_TREE_MAP && !reading->has_role) {
-        tri_report_add(definition->report, value->place, "ValueRequired",
-                       "a role has no 'role'\nwrite view, run, register or admin");
-    }
+    struct tr_api_claim_grant grant;
+    tri_settings_read_grant(definition, reading->settings, value, false, &grant);
     struct tr_api_grant *added =
         tri_vector_add(&reading->settings->arena, &reading->grants, sizeof *added);
     if (added != NULL) {
-        *added = reading->grant;
+        *added = grant.grant;
     }
 }
 
@@ -99,7 +120,7 @@ static void read_roles(struct tri_definition *definition, const struct tr_tree *
 static void read_id(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct reading *reading = target;
-    const char *id = read_string(definition, value, reading);
+    const char *id = tri_settings_read_string(definition, reading->settings, value);
     if (id != NULL &&
         (strlen(id) > TR_API_CLIENT_BYTES_MAX || strspn(id, TR_API_CLIENT_LETTERS) != strlen(id))) {
         tri_report_add(definition->report, value->place, "InvalidValue",

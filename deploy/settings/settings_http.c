@@ -99,6 +99,7 @@ void tri_settings_read_http(struct tri_definition *definition, const struct tr_t
                                           {"certificate", read_certificate, 0},
                                           {"key", read_key, 0},
                                           {"clients", tri_settings_read_clients, 0},
+                                          {"oidc", tri_settings_read_oidc, 0},
                                           {"request_bytes", read_request_bytes, 0},
                                           {"connections", read_connections, 0}};
     struct tr_settings_file *settings = target;

@@ -1,7 +1,7 @@
 /*
  * What the files of settings.h share: settings.c reads the file, settings_plugins.c what it says
  * of plugins, settings_stores.c what it says of object stores, settings_http.c of HTTP,
- * settings_clients.c of its clients.
+ * settings_clients.c of its clients, settings_oidc.c of a provider of tokens.
  */
 #ifndef TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
 #define TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
@@ -48,6 +48,21 @@ void tri_settings_read_blobs(struct tri_definition *definition, const struct tr_
 
 /* Reads `http`; `target` is a struct tr_settings_file. */
 void tri_settings_read_http(struct tri_definition *definition, const struct tr_tree *value,
+                            void *target);
+
+/* A string in the arena of the settings; NULL: it is told. */
+const char *tri_settings_read_string(struct tri_definition *definition,
+                                     struct tr_settings_file *settings,
+                                     const struct tr_tree *value);
+
+/* A role of a client, or one that a claim gives, which may say for which `value`. */
+struct tr_api_claim_grant;
+void tri_settings_read_grant(struct tri_definition *definition, struct tr_settings_file *settings,
+                             const struct tr_tree *value, bool is_claimed,
+                             struct tr_api_claim_grant *grant);
+
+/* Reads `oidc` of `http`; the target is the same. */
+void tri_settings_read_oidc(struct tri_definition *definition, const struct tr_tree *value,
                             void *target);
 
 /* Reads `clients` of `http`; the target is the same. */

@@ -184,6 +184,28 @@ HTTP = [
      "'projects' is no key of a role; the nearest one is 'project' [InvalidValue]"),
     ("domain", "domain: development", "domain: [a]", "[a]",
      "a list is no value for 'domain'; write text [InvalidValue]"),
+    ("oidc", "  oidc:  ", "  oicd:  ", "oicd",
+     "'oicd' is no key of http; the nearest one is 'oidc' [InvalidValue]"),
+    ("issuer", "issuer: https://id", "issuer: http://id", "http://id",
+     "'http://id.example.org/realms/flyte' is not safe from who is between; write https://, or a "
+     "host of this machine [InvalidValue]"),
+    ("audience", "audience: flyte", "audience: ''", "''",
+     "'' is no value for 'audience'; write text [InvalidValue]"),
+    ("keys", "keys: https://id.example.org/realms/flyte/certs", "keys: id.example.org",
+     "id.example.org", URL.format("id.example.org")),
+    ("ca_file", "./id-ca.pem", "./none.pem", "./none.pem", FILE.format("none.pem")),
+    ("client_id", "client_id: flytectl", "client_id: []", "[]",
+     "a list is no value for 'client_id'; write text [InvalidValue]"),
+    ("scopes", "scopes: [openid, groups]", "scopes: openid", "openid",
+     "scopes is a list, and this is text; write [a, b] [InvalidValue]"),
+    ("who", "who: email", "who: ''", "''",
+     "'' is no value for 'who'; write text [InvalidValue]"),
+    ("claim", "claim: groups", "claim: {a: b}", "{a: b}",
+     "a mapping is no value for 'claim'; write text [InvalidValue]"),
+    ("roles", "[{value: builders, role: register, project: flytesnacks}, {role: view}]", "[]",
+     "[]", "a provider gives one role to 100; write [{role: view}], say [InvalidValue]"),
+    ("value", "value: builders", "valu: builders", "valu",
+     "'valu' is no key of a role; the nearest one is 'value' [InvalidValue]"),
     ("request_bytes", "request_bytes: 64Mi", "request_bytes: 2Gi", "2Gi",
      "this is too little or too much for a request; write from 1Mi to 1Gi [InvalidValue]"),
     ("connections", "connections: 10000", "connections: 0", "0",
@@ -284,7 +306,8 @@ class SettingsTest(ProgramTest):
         """What the example names beside it."""
         self.build("mine", 10101)
         self.build("theirs", 10102)
-        for name in ("ca.pem", "client.pem", "client.key", "http.pem", "http.key"):
+        for name in ("ca.pem", "client.pem", "client.key", "http.pem", "http.key",
+                     "id-ca.pem"):
             (self.store / name).write_text("")
         (self.store / "blobs-of-all").mkdir()
         script = self.store / "get-secret"
@@ -360,6 +383,26 @@ class SettingsTest(ProgramTest):
                  "there are two clients 'a'; give each an id of its own [InvalidValue]")):
             self.settings.write_text(f"http: {{clients: {clients}}}\n")
             self.assertIn(said, self.troupe("serve", status=2)[1])
+        provider = ("issuer: http://localhost:1/a, audience: b, client_id: c, "
+                    "roles: [{role: view}]")
+        for oidc, said in (
+                (provider.replace("issuer", "keys"), "oidc has no 'issuer'; write the URL that its "
+                 "tokens have as iss [ValueRequired]"),
+                (provider.replace("audience", "who"), "oidc has no 'audience'; write what its "
+                 "tokens for this engine have as aud [ValueRequired]"),
+                (provider.replace("client_id", "who"), "oidc has no 'client_id'; write what "
+                 "clients without a secret call themselves there [ValueRequired]"),
+                (provider.replace(", roles: [{role: view}]", ""),
+                 "oidc has no 'roles'; write [{role: view}], say [ValueRequired]"),
+                (provider.replace("{role", "{value: x, role"), "oidc has no 'claim', of which the "
+                 "values of its roles are; name the claim that has them: groups, say "
+                 "[ValueRequired]"),
+                (provider.replace("http://localhost:1/a", "http://localhost.evil.org"),
+                 "'http://localhost.evil.org' is not safe from who is between")):
+            self.settings.write_text(f"http: {{oidc: {{{oidc}}}}}\n")
+            self.assertIn(said, self.troupe("serve", status=2)[1])
+        self.settings.write_text(f"http: {{oidc: {{{provider}}}}}\n")
+        self.troupe("plugins")
         self.settings.write_text("http: {listen: [" + ", ".join(9 * ["1"]) + "]}\n")
         self.assertEqual(self.troupe("plugins", status=2)[1],
                          f"{self.settings}:1:16: these are more than 8 addresses; write fewer "

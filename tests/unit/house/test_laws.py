@@ -187,6 +187,7 @@ DIRECTIONS = [
     ("deploy/api", "deploy/door/door.h", "deploy/door/connection.h"),
     ("deploy/door", "runtime/env/library.h", "deploy/engine/assemble.h"),
     ("deploy/data_proxy", "deploy/api/upload.h", "deploy/entities/registrar.h"),
+    ("deploy/oidc", "runtime/http/http.h", "deploy/api/call.h"),
     ("deploy/entities", "deploy/api/call.h", "deploy/door/door.h"),
     ("deploy/api_runs", "deploy/api/call.h", "deploy/door/door.h"),
     ("deploy/api_nodes", "deploy/api_runs/view.h", "deploy/entities/registrar.h"),
@@ -416,8 +417,8 @@ class Bans(Planted):
         self.readme("runtime/link", "runtime/tap", "runtime/env", "runtime/http", "runtime/keeper",
                     "runtime/journal", "runtime/sqlite", "runtime/postgres",
                     "runtime/postgres_care", "plugins/builtin", "actors/graph", "deploy/flyte",
-                    "deploy/door", "deploy/api", "deploy/entities", "deploy/api_runs",
-                    "deploy/api_nodes")
+                    "deploy/door", "deploy/api", "deploy/oidc", "deploy/entities",
+                    "deploy/api_runs", "deploy/api_nodes")
         for form, words, excepted, _ in laws.BANS:
             for word in words:
                 with self.subTest(word=word):
