@@ -148,6 +148,7 @@ void tr_api_close(struct tr_api *api)
         atomic_store(&api->is_open, false);
         tri_outside_close(api);
         tr_door_close(api->door);
+        tr_free(api->devices);
         tr_free(api);
     }
 }

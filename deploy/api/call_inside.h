@@ -8,6 +8,7 @@
 
 #include "deploy/api/api.h"
 #include "deploy/api/call.h"
+#include "deploy/api/device.h"
 #include "deploy/api/outside.h"
 #include "deploy/api_wire/api_limits.h"
 #include "deploy/api_wire/grpc.h"
@@ -26,7 +27,8 @@ struct tr_api {
     struct tr_oidc *oidc; /* NULL: there is no provider */
     uint64_t *parked;     /* numbers of calls that wait for it */
     size_t parked_count;
-    atomic_bool is_open; /* the door */
+    atomic_bool is_open;        /* the door */
+    struct tr_devices *devices; /* NULL: none has asked yet */
 };
 
 /* How a client speaks. A call knows its exchange; the response has not ended in any of these. */
@@ -129,5 +131,36 @@ struct tr_api_place tri_call_place(const struct tr_api_method *method,
 
 /* The request from its bytes; NULL: the call has failed. */
 TR_MUST_USE const void *tri_call_unpack(struct tr_api_call *call, struct tr_bytes bytes);
+
+/* ------------------------------------------------------------- OAuth 2.0: token_form.c */
+
+#define TRI_TOKEN_PATH "/oauth2/token"
+#define TRI_DEVICE_PATH "/oauth2/device"
+#define TRI_DEVICE_PAGE "/device"
+
+#define TRI_DEVICE_GRANT "urn:ietf:params:oauth:grant-type:device_code"
+
+/* What a form says; what it does not is empty. */
+struct tri_oauth_form {
+    struct tr_text grant_type;
+    struct tr_text id;
+    struct tr_text secret;
+    struct tr_text device_code;
+    struct tr_text user_code;
+};
+
+/* Reads a form, or the same as a query; false: it cannot be read. */
+TR_MUST_USE bool tri_oauth_read(struct tr_api_call *call, struct tr_text text,
+                                struct tri_oauth_form *form);
+
+/* Answers, and ends the call: a body, or an error as OAuth 2.0 says it. */
+void tri_oauth_answer(struct tr_api_call *call, int status, const char *type,
+                      const struct tr_buffer *body);
+void tri_oauth_refuse(struct tr_api_call *call, int status, const char *error, const char *words);
+
+/* A device begins; the page for who sits before it, and what was typed there. */
+void tri_device_begin(struct tr_api_call *call, const struct tri_oauth_form *form);
+void tri_device_show(struct tr_api_call *call);
+void tri_device_approve(struct tr_api_call *call, const struct tri_oauth_form *form);
 
 #endif

@@ -23,8 +23,10 @@ static char *url_of(struct tr_api_call *call, const char *path)
 static void add_own(struct tr_api_call *call, Flyteidl__Service__OAuth2MetadataResponse *response)
 {
     static char credentials[] = "client_credentials";
-    static char *grants[] = {credentials};
+    static char device[] = "urn:ietf:params:oauth:grant-type:device_code";
+    static char *grants[] = {credentials, device};
     response->token_endpoint = url_of(call, "/oauth2/token");
+    response->device_authorization_endpoint = url_of(call, "/oauth2/device");
     response->n_grant_types_supported = TR_COUNT_OF(grants);
     response->grant_types_supported = grants;
 }

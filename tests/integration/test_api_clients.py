@@ -13,7 +13,7 @@ import unittest
 import urllib.parse
 
 from flyte_clients import ClientTest
-from program import LIMIT_S
+from program import LIMIT_S, wait_until
 from test_api_executions import DECIDES, FLOWS, WHERE, plan_id
 from test_flyte import KIT_PYTHON
 
@@ -61,8 +61,10 @@ from flytekit.configuration import AuthType, PlatformConfig
 from flyteidl.service import identity_pb2, identity_pb2_grpc
 address, id, secret = sys.argv[1:]
 client = SynchronousFlyteClient(PlatformConfig(
-    endpoint=address, insecure=True, auth_mode=AuthType.CLIENTSECRET, client_id=id,
-    client_credentials_secret=secret))
+    endpoint=address, insecure=True, **({"auth_mode": AuthType.DEVICEFLOW}
+                                        if id == "DEVICEFLOW" else {
+        "auth_mode": AuthType.CLIENTSECRET, "client_id": id,
+        "client_credentials_secret": secret})))
 try:
     print(json.dumps([project.id for project in client.list_projects_paginated()[0]]))
 except Exception as error:
@@ -151,7 +153,8 @@ class ClientsTest(ClientTest):
                 self.assertEqual((status, said["error"]), (expected, error), said)
         self.assertEqual(self.token(form="grant_type=password")[1], {
             "error": "unsupported_grant_type",
-            "error_description": "grant_type has to be client_credentials"})
+            "error_description": "grant_type has to be client_credentials or "
+                                 "urn:ietf:params:oauth:grant-type:device_code"})
         status, _, body = self.curl(self.address, "/oauth2/token", "-d", "x" * 20000)
         self.assertEqual(status, 413)
         # Its client is gone from the settings, and so is what it was given; others' holds.
@@ -163,9 +166,65 @@ class ClientsTest(ClientTest):
         self.assertEqual(self.ask("outcomes", kept[1]["access_token"], calls=[["UserInfo", {}]]),
                          [["OK", ""]])
 
+    def test_a_device_gets_a_token(self):
+        """It asks again and again until somebody has said at the page whose it is."""
+        self.serve_clients()
+        status, _, body = self.curl(self.address, "/oauth2/device", "-d", "client_id=flytectl")
+        begun = json.loads(body)
+        page = f"http://{self.address}/device"
+        self.assertEqual((status, begun["verification_uri"], begun["expires_in"],
+                          begun["interval"]), (200, page, 600, 5))
+        poll = ("grant_type=urn:ietf:params:oauth:grant-type:device_code&client_id=flytectl&"
+                f"device_code={begun['device_code']}")
+        self.assertEqual(self.token(form=poll), (400, {
+            "error": "authorization_pending",
+            "error_description": "nobody has said yet whose it is"}))
+        wait_until(lambda: self.token(form=poll)[1]["error"] == "slow_down", "it asks too often")
+        self.assertEqual(self.token(form=poll.replace("flytectl", "x"))[1]["error"],
+                         "expired_token")
+        status, headers, body = self.curl(self.address, begun["verification_uri_complete"])
+        self.assertEqual((status, headers["content-type"]), (200, "text/html"))
+        self.assertIn("frame-ancestors 'none'", headers["content-security-policy"])
+        self.assertIn(f'value="{begun["user_code"]}"', body)
+        self.assertNotIn("<b>", self.curl(self.address, f"{page}?user_code=<b>x")[2])
+        form = f"user_code={begun['user_code'].lower()}&client_id=runner&client_secret="
+        for changed, code, words in (
+                (form + "no", 401, "There is no such client, or it has another secret."),
+                (form.replace("user_code=", "user_code=x") + "runs", 400,
+                 "No device shows this code, or its time is over.")):
+            status, _, body = self.curl(self.address, "/device", "-d", changed)
+            self.assertEqual((status, words in body), (code, True), body)
+        status, _, _ = self.curl(self.address, "/device", "-d", form + "runs", "-H",
+                                 "Origin: https://evil.example")
+        self.assertEqual(status, 403)
+        status, _, body = self.curl(self.address, "/device", "-d", form + "runs")
+        self.assertEqual((status, "The device goes on" in body), (200, True), body)
+        given = self.token(form=poll)[1]["access_token"]
+        self.assertEqual(self.ask("answers", given, calls=[["UserInfo", {}]])[0]["subject"],
+                         "runner")
+        self.assertEqual(self.token(form=poll)[1]["error"], "expired_token")  # once
+        self.assertEqual(self.curl(self.address, "/oauth2/device", "-d", "x=y")[0], 400)
+
+    def test_flytekit_by_a_device(self):
+        self.serve_clients()
+        script = self.write("client.py", FLYTEKIT)
+        asking = subprocess.Popen([KIT_PYTHON, "-u", "-W", "ignore", script, self.address,
+                                   "DEVICEFLOW", ""], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, env=self.environment())
+        self.addCleanup(asking.wait)
+        self.addCleanup(asking.kill)
+        code = re.search(r"user_code=([A-Z-]+)", asking.stdout.readline())[1]
+        status, _, body = self.curl(self.address, "/device", "-d", f"user_code={code}&"
+                                    "client_id=viewer&client_secret=views")
+        self.assertEqual(status, 200, body)
+        stdout, stderr = asking.communicate(timeout=3 * LIMIT_S)
+        self.assertEqual(asking.returncode, 0, stderr)
+        self.assertEqual(json.loads(stdout.splitlines()[-1]), ["default"])
+
     def test_without_clients_there_is_no_endpoint(self):
         self.address, = self.serve()
-        self.assertEqual(self.curl(self.address, "/oauth2/token", "-d", "x=y")[0], 404)
+        for path in ("/oauth2/token", "/oauth2/device", "/device"):
+            self.assertEqual(self.curl(self.address, path, "-d", "x=y")[0], 404)
         metadata, who = self.ask("answers", None, calls=[["GetOAuth2Metadata", {}],
                                                          ["UserInfo", {}]])
         self.assertEqual((metadata["token_endpoint"], who["subject"]), ("", ""))
