@@ -43,8 +43,10 @@ static int send(struct tr_api_call *call, const ProtobufCMessage *response)
     return 0;
 }
 
+/* What still comes is not kept, so that nothing holds it up: HTTP/1.1 hears no answer before. */
 static void finish(struct tr_api_call *call, enum tr_api_code code, const char *words)
 {
+    tr_door_exchange_hold(call->exchange, false);
     if (code == TR_API_OK) {
         tr_door_exchange_answer(call->exchange, 200, NULL, 0, (struct tr_bytes){.size = 0});
     } else {

@@ -7,6 +7,8 @@ what there is.
 ROWS = {
     "test_api.ApiTest.test_flags_are_checked_before_anything_begins":
         "whether a store's folder is made",
+    "test_api_faults.FullDiskTest.test_a_store_that_cannot_be_written":
+        "the full disk is the engine's own, where SQLite's file is",
     "test_api_executions.ExecutionsTest.test_an_engine_that_leaves_tidies_its_store_up":
         "which files SQLite leaves",
     "test_authoring.InitTest.test_an_installation_has_them": "an installed program is run",
