@@ -38,6 +38,7 @@ static int record(struct tri_refresh *refresh)
         .at_ms = tr_now_ms(refresh->context),
         .jobs = state->jobs - waiting,
         .waiting = waiting,
+        .leaving = state->leaving,
         .calls = state->calls,
         .streams = state->streams,
         .circuit = state->circuit,
@@ -71,10 +72,11 @@ static int record(struct tri_refresh *refresh)
 static int record_soon(struct tri_refresh *refresh)
 {
     struct tr_refresh_state *state = refresh->state;
-    if (state->is_recording || refresh->has_recorded) {
+    bool is_due = refresh->now_ms >= state->recorded_ms + TR_REFRESH_RECORD_MS;
+    if (refresh->has_recorded || (state->is_recording && !refresh->has_news)) {
         return 0;
     }
-    if (refresh->now_ms >= state->recorded_ms + TR_REFRESH_RECORD_MS) {
+    if (is_due || refresh->has_news) {
         return record(refresh);
     }
     state->is_recording = true;
@@ -255,7 +257,10 @@ static int on_make(struct tri_refresh *refresh, const struct tr_message *message
         return refuse(refresh, message->from, make.identity, TR_TASK_PHASE_PERMANENT_FAILURE,
                       "JobTooLarge", words);
     }
-    error = look_for_room(refresh, &make, &has_room, &is_kept);
+    error = tri_refresh_orphan_claim(refresh, make.identity);
+    if (error == 0) {
+        error = look_for_room(refresh, &make, &has_room, &is_kept);
+    }
     if (error != 0) {
         return error;
     }
@@ -298,6 +303,9 @@ static int on_cancel(struct tri_refresh *refresh, const struct tr_message *messa
     int error = tr_message_read(message, refresh_cancel, &cancel);
     struct tr_refresh_make make = {
         .identity = cancel.identity, .job_set = cancel.job_set, .handle = cancel.handle};
+    if (error == 0) {
+        error = tri_refresh_orphan_claim(refresh, make.identity);
+    }
     if (error == 0) {
         error = own(refresh, message->from, &make, &number, &job, &is_new);
     }

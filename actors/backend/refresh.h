@@ -501,6 +501,31 @@ TR_MUST_USE int tri_refresh_scope_has_shown(struct tri_refresh *refresh,
 TR_MUST_USE int tri_refresh_scope_seen(struct tri_refresh *refresh, const struct tri_job_row *job,
                                        uint64_t *asked_ms);
 
+/* --------------------------------------------------------- refresh_orphan.c */
+
+/* A job is shown that no row here claims: from now on one does, for a while. */
+TR_MUST_USE int tri_refresh_orphan_add(struct tri_refresh *refresh,
+                                       const struct tr_webapi_report *report);
+
+/* Somebody asks for an identity: it is that of no orphan any more. */
+TR_MUST_USE int tri_refresh_orphan_claim(struct tri_refresh *refresh, struct tr_text identity);
+
+/* The task of a job goes on in another store. */
+TR_MUST_USE int tri_refresh_orphan_leave(struct tri_refresh *refresh, uint32_t number,
+                                         struct tri_job_row *job);
+
+/* Of a job of the stage NEW: puts it where it waits; its time has come; something is heard of it;
+ * a list does not have it. */
+TR_MUST_USE int tri_refresh_orphan_settle(struct tri_refresh *refresh, uint32_t number,
+                                          struct tri_job_row *job);
+TR_MUST_USE int tri_refresh_orphan_on_time(struct tri_refresh *refresh, uint32_t number,
+                                           struct tri_job_row *job);
+TR_MUST_USE int tri_refresh_orphan_heard(struct tri_refresh *refresh, uint32_t number,
+                                         struct tri_job_row *job,
+                                         const struct tr_webapi_report *report);
+TR_MUST_USE int tri_refresh_orphan_missing(struct tri_refresh *refresh, uint32_t number,
+                                           struct tri_job_row *job);
+
 /* ----------------------------------------------------------- refresh_idle.c */
 
 /* A group's stream has begun, or has a job more: from now on it is listened for. */

@@ -88,8 +88,11 @@ static struct tr_webapi_report known_of(const struct tri_refresh *refresh,
                                         const struct tr_webapi_report *report)
 {
     struct tr_webapi_report known = {0};
-    bool has_graces = refresh->plugin != NULL && refresh->plugin->abi >= 3;
-    memcpy(&known, report, has_graces ? sizeof known : offsetof(struct tr_webapi_report, grace_ms));
+    uint32_t abi = refresh->plugin != NULL ? refresh->plugin->abi : 0;
+    memcpy(&known, report,
+           abi >= 4   ? sizeof known
+           : abi == 3 ? offsetof(struct tr_webapi_report, is_own)
+                      : offsetof(struct tr_webapi_report, grace_ms));
     return known;
 }
 
@@ -172,7 +175,9 @@ int tri_refresh_batch_init(struct tri_refresh_batch *batch, struct tri_refresh *
                            uint8_t verb, uint32_t group)
 {
     *batch = (struct tri_refresh_batch){
-        .side = {.api = &api, .endpoint = &refresh->place->endpoint},
+        .side = {.api = &api,
+                 .endpoint = &refresh->place->endpoint,
+                 .store = tr_engine_of(refresh->context)->store},
         .refresh = refresh,
         .verb = verb,
     };

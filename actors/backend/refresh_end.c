@@ -75,6 +75,11 @@ int tri_refresh_job_leave(struct tri_refresh *refresh, uint32_t number, struct t
 
 int tri_refresh_job_forget(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
+    bool may_be_there =
+        job->stage >= TR_WEBAPI_STAGE_INTENT && job->stage <= TR_WEBAPI_STAGE_CANCELLING;
+    if (may_be_there && refresh->watched != NULL && refresh->watched->removes) {
+        return tri_refresh_orphan_leave(refresh, number, job);
+    }
     const struct tr_refresh_news end = {.phase = TR_TASK_PHASE_ABORTED};
     int error = tri_refresh_job_own(refresh, number, job, (struct tr_ref){0}, false);
     if (error == 0) {

@@ -63,6 +63,11 @@ static int remove_in_time(struct tri_refresh *refresh, uint32_t number, struct t
     if (over_ms > refresh->now_ms) {
         return tri_refresh_clock_add(refresh, number, over_ms - refresh->now_ms);
     }
+    if (job->policy != TRI_JOB_LEAVING) {
+        job->policy = TRI_JOB_LEAVING;
+        refresh->state->leaving++;
+        refresh->has_news = refresh->has_news || refresh->state->leaving == 1;
+    }
     bool is_urgent = (job->marks & TRI_JOB_THERE) != 0;
     return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, is_urgent);
 }
@@ -93,6 +98,7 @@ static int terminal_on_time(struct tri_refresh *refresh, uint32_t number, struct
 int tri_refresh_job_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     static int (*const settles[])(struct tri_refresh *, uint32_t, struct tri_job_row *) = {
+        [TR_WEBAPI_STAGE_NEW] = tri_refresh_orphan_settle,
         [TR_WEBAPI_STAGE_WAITING] = tri_refresh_capacity_settle,
         [TR_WEBAPI_STAGE_PREPARING] = tri_refresh_capacity_settle,
         [TR_WEBAPI_STAGE_INTENT] = settle_intent,
@@ -214,6 +220,8 @@ int tri_refresh_job_on_time(struct tri_refresh *refresh, uint32_t number, struct
         return tri_refresh_grace_on_over(refresh, number, job);
     }
     switch (job->stage) {
+    case TR_WEBAPI_STAGE_NEW:
+        return tri_refresh_orphan_on_time(refresh, number, job);
     case TR_WEBAPI_STAGE_TERMINAL:
         return terminal_on_time(refresh, number, job);
     case TR_WEBAPI_STAGE_UNKNOWN:

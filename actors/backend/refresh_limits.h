@@ -28,7 +28,7 @@
 #define TR_REFRESH_QUIET_MS_MAX 500
 #define TR_REFRESH_QUIET_JOB_MS_MAX 10
 
-/* What has ended is removed by full calls, of which the last waits so long for more. */
+/* What has ended is removed by full calls, of which the last waits so long if there may be more. */
 #define TR_REFRESH_REMOVE_MS 5000
 
 /* Where there is no room for more of a scope one is tried after so long, doubled up to a bound. */

@@ -171,6 +171,15 @@ static bool is_removal(const struct tri_job_row *job)
     return job->stage == TR_WEBAPI_STAGE_TERMINAL && (job->marks & TRI_JOB_THERE) == 0;
 }
 
+/* Whether jobs of a queue's group are elsewhere, and may join those in it. */
+static int may_grow(struct tri_refresh *refresh, const struct tri_list_row *queue, bool *grows)
+{
+    const void *row;
+    int error = tr_rows_get(&refresh->rows, queue->group, &row);
+    *grows = error == 0 && ((const struct tri_group_row *)row)->rows > queue->count;
+    return error;
+}
+
 /* When a partial batch may leave; UINT64_MAX: not before a call of its group has ended. */
 static int due_of(struct tri_refresh *refresh, const struct tri_list_row *queue, uint64_t *due_ms)
 {
@@ -189,12 +198,16 @@ static int due_of(struct tri_refresh *refresh, const struct tri_list_row *queue,
     due = due < latest ? due : latest;
     if (queue->verb == TR_WEBAPI_VERB_CANCEL && is_removal(row)) {
         uint64_t begin_ms = queue->first_ms > queue->full_ms ? queue->first_ms : queue->full_ms;
-        due = begin_ms + TR_REFRESH_REMOVE_MS;
+        bool grows;
+        error = may_grow(refresh, queue, &grows);
+        due = begin_ms + (grows ? TR_REFRESH_REMOVE_MS : TR_REFRESH_QUIET_MS_MAX);
     }
     if (queue->verb == TR_WEBAPI_VERB_STATUS && refresh->state->partial_ms > due) {
         due = refresh->state->partial_ms;
     }
-    error = queue->verb == TR_WEBAPI_VERB_CREATE ? due_to_make(refresh, queue, &due) : 0;
+    if (error == 0 && queue->verb == TR_WEBAPI_VERB_CREATE) {
+        error = due_to_make(refresh, queue, &due);
+    }
     if (error == 0) {
         *due_ms = due;
     }

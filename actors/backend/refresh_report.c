@@ -448,10 +448,13 @@ int tri_refresh_report_take(struct tri_refresh *refresh, uint8_t verb,
         error = tri_refresh_job_edit(refresh, number, &job);
     }
     if (error != 0) {
-        return error == TR_NOT_FOUND ? 0 : error;
+        return error == TR_NOT_FOUND ? tri_refresh_orphan_add(refresh, report) : error;
     }
     bool is_called;
     job->listed = refresh->list != 0 ? refresh->list : job->listed;
+    if (job->stage == TR_WEBAPI_STAGE_NEW) {
+        return tri_refresh_orphan_heard(refresh, number, job, report);
+    }
     error = tri_refresh_job_is_called(refresh, job, &is_called);
     uint16_t marks = job->marks;
     uint8_t stage = job->stage;

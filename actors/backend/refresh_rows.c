@@ -313,6 +313,10 @@ int tri_refresh_job_remove(struct tri_refresh *refresh, uint32_t number, struct 
         }
         tri_refresh_job_count_end(refresh, job, group);
     }
+    if (job->policy == TRI_JOB_LEAVING) {
+        refresh->state->leaving--;
+        refresh->has_news = refresh->has_news || refresh->state->leaving == 0;
+    }
     refresh->state->jobs--;
     group->rows--;
     error = tr_rows_remove(&refresh->rows, number);

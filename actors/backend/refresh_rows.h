@@ -92,14 +92,20 @@ struct tri_job_row {
     uint16_t batch_max; /* it is asked for with at most so many; 0: as many as fit */
     uint8_t stage;      /* enum tr_webapi_stage */
     uint8_t phase;      /* enum tr_task_phase */
-    uint8_t policy;     /* enum tr_webapi_policy */
-    uint8_t level;      /* how often its interval was doubled; of tries: how many */
+    uint8_t policy;     /* enum tr_webapi_policy; or TRI_JOB_LEAVING */
+    uint8_t level; /* how often its interval was doubled; of tries: how many; TRI_JOB_ELSEWHERE */
     uint8_t identity_size;
     uint8_t handle_size; /* TRI_JOB_HANDLE_FAR: the text is a blob's number */
     char identity_text[TR_TASK_NAME_BYTES_MAX];
     char handle_text[TRI_JOB_HANDLE_NEAR];
     uint8_t listed; /* the number of the last list of its scope that has shown it */
 };
+
+/* Of the stage NEW, `level`: its task goes on in another store, which ends it. */
+#define TRI_JOB_ELSEWHERE 1
+
+/* Of what has ended, `policy`: it is counted as `leaving`. */
+#define TRI_JOB_LEAVING UINT8_MAX
 
 /* Rings of groups. */
 enum tri_group_ring {
@@ -199,9 +205,11 @@ struct tri_refresh {
     const struct tr_webapi_watch *watched; /* NULL: it is not of the watched shape */
     const struct tr_plugin *plugin;        /* NULL: this engine does not have it */
     bool is_aside;     /* the plugin is in quarantine: nothing of it is called */
+    bool has_news;     /* the first of those that are leaving came, or the last one went */
     bool has_recorded; /* the record for people was written in this handling */
     bool is_late;      /* what was due is done late: more may wait to be heard */
     uint8_t list;      /* the number of the list whose items are read; 0: none */
+    uint32_t scope;    /* the scope whose list or watch is read; 0: none */
     uint32_t unended;  /* the group whose refusal was counted in this handling */
     uint64_t now_ms;
 };

@@ -250,6 +250,9 @@ int tri_refresh_scope_check(struct tri_refresh *refresh, uint32_t number, struct
     const struct tri_group_row *scope = row;
     bool is_missing = scope->list_ms != 0 && !scope->is_listing && job->listed != scope->lists &&
                       job->since_ms < scope->list_ms;
+    if (is_missing && job->stage == TR_WEBAPI_STAGE_NEW) {
+        return tri_refresh_orphan_missing(refresh, number, job);
+    }
     if (!is_missing || is_called || !end_of_missing(job, &end)) {
         return 0;
     }

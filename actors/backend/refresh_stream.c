@@ -412,6 +412,7 @@ int tri_refresh_stream_on_part(struct tri_refresh *refresh, const struct tr_mess
     }
     error = tri_refresh_batch_init(&batch, refresh, TR_WEBAPI_VERB_STREAM, call->group);
     uint32_t group = call->group;
+    refresh->scope = refresh->watched != NULL ? group : 0;
     if (error == 0) {
         /*
          * An end in these lines may take the last job away, and with it the group whose row is in
@@ -425,6 +426,7 @@ int tri_refresh_stream_on_part(struct tri_refresh *refresh, const struct tr_mess
     if (error == 0) {
         error = take_lines(refresh, &batch, part.bytes);
     }
+    refresh->scope = 0;
     if (error == 0) {
         note_departure(refresh, batch.stream);
     }

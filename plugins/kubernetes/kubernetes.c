@@ -101,9 +101,11 @@ static int build_texts(struct tr_task_context *task, const char *const (*rows)[2
 }
 
 /* What a pod of ours is known by. */
-static int build_marks(struct tr_task_context *task, const struct tri_kubernetes_group *group,
-                       const char *name, struct tr_bytes *labels, struct tr_bytes *annotations)
+static int build_marks(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+                       const struct tri_kubernetes_group *group, const char *name,
+                       struct tr_bytes *labels, struct tr_bytes *annotations)
 {
+    char place[TR_WEBAPI_ENDPOINT_BYTES_MAX + 1];
     char store[TR_WEBAPI_JOB_SET_BYTES_MAX + 1];
     char mark[TR_POD_MARK_BYTES + 1];
     char identity[TR_WEBAPI_JOB_SET_BYTES_MAX + 1];
@@ -114,7 +116,9 @@ static int build_marks(struct tr_task_context *task, const struct tri_kubernetes
     const char *const label_rows[][2] = {{TRI_KUBERNETES_STORE_LABEL, store},
                                          {TRI_KUBERNETES_MARK_LABEL, mark},
                                          {TRI_KUBERNETES_ATTEMPT_LABEL, identity}};
-    const char *const annotation_rows[][2] = {{TRI_KUBERNETES_NAME_ANNOTATION, name}};
+    (void)snprintf(place, sizeof place, "%.*s", (int)endpoint->name.size, endpoint->name.data);
+    const char *const annotation_rows[][2] = {{TRI_KUBERNETES_NAME_ANNOTATION, name},
+                                              {TRI_KUBERNETES_ENDPOINT_ANNOTATION, place}};
     int error = build_texts(task, label_rows, TR_COUNT_OF(label_rows), labels);
     return error != 0
                ? error
@@ -129,7 +133,7 @@ static int build_pod(struct tr_task_context *task, const struct tr_webapi_endpoi
     struct tr_bytes labels = {0};
     struct tr_bytes annotations = {0};
     tri_kubernetes_name(group->store, tr_task_generated_name(task), name);
-    int error = build_marks(task, group, name, &labels, &annotations);
+    int error = build_marks(task, endpoint, group, name, &labels, &annotations);
     if (error != 0) {
         return error;
     }

@@ -49,6 +49,7 @@ TR_KUBERNETES_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 #define TRI_KUBERNETES_MARK_LABEL "troupe.dev/mark"
 #define TRI_KUBERNETES_ATTEMPT_LABEL "troupe.dev/attempt"
 #define TRI_KUBERNETES_NAME_ANNOTATION "troupe.dev/name"
+#define TRI_KUBERNETES_ENDPOINT_ANNOTATION "troupe.dev/endpoint"
 
 /* ---- Names: kubernetes_name.c. --------------------------------------------------------------- */
 
@@ -87,6 +88,7 @@ enum tri_kubernetes_member {
     TRI_KUBERNETES_ATTEMPT,
     TRI_KUBERNETES_STORE,
     TRI_KUBERNETES_OWN_NAME,
+    TRI_KUBERNETES_ENDPOINT,
     TRI_KUBERNETES_NODE,
     TRI_KUBERNETES_PHASE,
     TRI_KUBERNETES_REASON,
@@ -101,7 +103,8 @@ enum tri_kubernetes_member {
     before "/metadata/name", before "/metadata/uid", before "/metadata/resourceVersion",     \
         before "/metadata/deletionTimestamp", before "/metadata/labels/troupe.dev~1attempt", \
         before "/metadata/labels/troupe.dev~1store",                                         \
-        before "/metadata/annotations/troupe.dev~1name", before "/spec/nodeName",            \
+        before "/metadata/annotations/troupe.dev~1name",                                     \
+        before "/metadata/annotations/troupe.dev~1endpoint", before "/spec/nodeName",        \
         before "/status/phase", before "/status/reason", before "/status/message",           \
         before "/status/conditions", before "/status/initContainerStatuses",                 \
         before "/status/containerStatuses"

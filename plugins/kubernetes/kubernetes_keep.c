@@ -1,13 +1,13 @@
 /*
- * How long a pod stays when it has ended, for people to look at: `keep` of an endpoint's settings,
- * {succeeded: 0s, failed: 1h} where it says nothing.
+ * How long a pod stays when it has ended, for people to look at, or when no task is left that it is
+ * for: `keep` of an endpoint's settings, {succeeded: 0s, failed: 1h, orphaned: 10m} where it says
+ * nothing.
  */
 #include "plugins/kubernetes/kubernetes.h"
 
 #include <stdio.h>
 
-#define SUCCEEDED_MS 0
-#define FAILED_MS 3600000
+#define HOUR_MS 3600000
 #define KEEP_MS_MAX (UINT64_C(365) * 86400000)
 
 static const struct {
@@ -50,24 +50,35 @@ static bool read_duration(struct tr_text text, uint64_t *ms)
     return is_good;
 }
 
+/* By how it has ended; UNDEFINED is what no row claims. Others are ended by us. */
+static const struct {
+    uint8_t phase;
+    const char *key;
+    uint64_t ms;
+} spans[] = {
+    {TR_TASK_PHASE_SUCCESS, "succeeded", 0},
+    {TR_TASK_PHASE_RETRYABLE_FAILURE, "failed", HOUR_MS},
+    {TR_TASK_PHASE_PERMANENT_FAILURE, "failed", HOUR_MS},
+    {TR_TASK_PHASE_UNDEFINED, "orphaned", HOUR_MS / 6},
+};
+
 uint64_t tri_kubernetes_keep_ms(const struct tr_webapi_endpoint *endpoint, uint8_t phase)
 {
-    bool is_success = phase == TR_TASK_PHASE_SUCCESS;
-    bool is_failure =
-        phase == TR_TASK_PHASE_RETRYABLE_FAILURE || phase == TR_TASK_PHASE_PERMANENT_FAILURE;
-    uint64_t ms = is_success ? SUCCEEDED_MS : is_failure ? FAILED_MS : 0;
     struct tr_bytes keep = tr_json_get(endpoint->config, "keep");
-    struct tr_text said = tr_json_text(tr_json_get(keep, is_success   ? "succeeded"
-                                                         : is_failure ? "failed"
-                                                                      : "neither"));
-    (void)read_duration(said, &ms);
-    return ms;
+    for (size_t i = 0; i < TR_COUNT_OF(spans); i++) {
+        if (spans[i].phase == phase) {
+            uint64_t ms = spans[i].ms;
+            (void)read_duration(tr_json_text(tr_json_get(keep, spans[i].key)), &ms);
+            return ms;
+        }
+    }
+    return 0;
 }
 
 int tri_kubernetes_check_keep(const struct tri_pod_checker *checker, struct tr_bytes config)
 {
-    static const struct tr_config_key keys[] = {{"succeeded", TR_CODEC_TEXT},
-                                                {"failed", TR_CODEC_TEXT}};
+    static const struct tr_config_key keys[] = {
+        {"succeeded", TR_CODEC_TEXT}, {"failed", TR_CODEC_TEXT}, {"orphaned", TR_CODEC_TEXT}};
     char place[128];
     struct tr_bytes keep = tr_json_get(config, "keep");
     (void)snprintf(place, sizeof place, "%s.keep", checker->place);

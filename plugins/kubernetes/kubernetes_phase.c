@@ -6,6 +6,7 @@
 #include "plugins/kubernetes/kubernetes.h"
 
 #include <signal.h>
+#include <stdio.h>
 
 #define WORDS_MAX 1000
 
@@ -384,6 +385,34 @@ static int find_owner(struct view *view, bool *is_ours)
     return error;
 }
 
+/*
+ * Whether this store has made it by this endpoint: by its name, which others would have to guess.
+ * What another store has made belongs to that one, though its task may go on here; and what is
+ * being deleted goes by itself.
+ */
+static int find_maker(struct view *view)
+{
+    char store[TR_WEBAPI_JOB_SET_BYTES_MAX];
+    char own[TR_KUBERNETES_NAME_BYTES_MAX + 1];
+    struct tri_kubernetes_group group;
+    struct tr_text name = {0};
+    struct tr_text endpoint = {0};
+    int error = text_of(view, TRI_KUBERNETES_NAME, &name);
+    if (error == 0) {
+        error = text_of(view, TRI_KUBERNETES_ENDPOINT, &endpoint);
+    }
+    if (error != 0 || !tri_kubernetes_group_read(view->batch->job_set, &group)) {
+        return error;
+    }
+    (void)snprintf(store, sizeof store, "%016llx", (unsigned long long)view->batch->store);
+    tri_kubernetes_name(group.store, view->report.identity, own);
+    view->report.is_own = tr_scan_is_none(view->members[TRI_KUBERNETES_DELETION]) &&
+                          tr_text_equal(group.store, tr_text_of(store)) &&
+                          tr_text_equal(name, tr_text_of(own)) &&
+                          tr_text_equal(endpoint, view->batch->endpoint->name);
+    return 0;
+}
+
 int tri_kubernetes_report(struct tr_webapi_batch *batch, const struct tr_bytes *members,
                           bool is_gone)
 {
@@ -395,7 +424,10 @@ int tri_kubernetes_report(struct tr_webapi_batch *batch, const struct tr_bytes *
     if (error != 0 || !is_ours) {
         return error;
     }
-    error = text_of(&view, TRI_KUBERNETES_UID, &uid);
+    error = find_maker(&view);
+    if (error == 0) {
+        error = text_of(&view, TRI_KUBERNETES_UID, &uid);
+    }
     if (error == 0) {
         error = text_of(&view, TRI_KUBERNETES_NODE, &view.report.place);
     }

@@ -60,7 +60,8 @@ enum tr_circuit {
  *
  * Of its jobs `unended` are to be ended and were not the last time, with `refusal` for the back
  * end's words. Of tasks that waited for room `notified` were told that there is some, and have not
- * asked again; `live` jobs have it.
+ * asked again; `live` jobs have it. `leaving` have ended, and are removed from the back end now,
+ * not only after some time.
  */
 #define TR_REFRESH_STATE_FIELDS(FIELD, ARRAY)                 \
     TRI_ROWS_FIELDS(FIELD)                                    \
@@ -117,7 +118,8 @@ enum tr_circuit {
     FIELD(u32, unended, 1, 0)                                 \
     ARRAY(text, refusal, TR_REFRESH_FAULT_BYTES_MAX, 1, 0)    \
     FIELD(u32, notified, 1, 0)                                \
-    FIELD(u32, live, 1, 0)
+    FIELD(u32, live, 1, 0)                                    \
+    FIELD(u32, leaving, 2, 0)
 
 /* One row for each plugin and endpoint: how it stands with its back end. */
 #define TR_BACKEND_FIELDS(FIELD, ARRAY)  \
@@ -134,11 +136,12 @@ enum tr_circuit {
     FIELD(u64, stream_timeouts, 1, 0)    \
     FIELD(u64, unended, 1, 0)            \
     FIELD(text, refusal, 1, 0)           \
-    FIELD(u64, waiting, 1, 0)
+    FIELD(u64, waiting, 1, 0)            \
+    FIELD(u64, leaving, 2, 0)
 
 #define TR_STATE_REFRESH_SCHEMAS(S)                                \
-    S(refresh_state, 110, TR_STATE, 1, 0, TR_REFRESH_STATE_FIELDS) \
-    S(backend, 21, TR_RECORD, 1, 0, TR_BACKEND_FIELDS)
+    S(refresh_state, 110, TR_STATE, 2, 0, TR_REFRESH_STATE_FIELDS) \
+    S(backend, 21, TR_RECORD, 2, 0, TR_BACKEND_FIELDS)
 
 TR_STATE_REFRESH_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

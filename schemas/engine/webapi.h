@@ -131,6 +131,7 @@ struct tr_webapi_batch {
     bool is_whole_job_set;
     const struct tr_webapi_item *items;
     uint32_t count;
+    uint64_t store; /* since ABI 4: as in struct tr_task_identity */
 };
 
 /* Texts and bytes may be literals or from `scratch`. The framework adds authorization and TLS. */
@@ -191,6 +192,11 @@ struct tr_webapi_report {
     bool is_gone;
     /* Of LATER, said of `create`: its scope has no room for more, so others of it wait, too. */
     bool is_full;
+    /*
+     * Since ABI 4, of the watched shape: it was made by this store (batch->store) at this endpoint.
+     * Where nobody here claims it, it is ended after keep_ms(UNDEFINED).
+     */
+    bool is_own;
 };
 
 /* What the framework does for a verb's functions; each only while one of them runs. */
@@ -312,7 +318,9 @@ struct tr_webapi_watch {
     int (*item)(struct tr_webapi_batch *batch, struct tr_bytes item);
     /* Reads the page without its items: api->next_page, or api->resume where it was the last. */
     int (*rest)(struct tr_webapi_batch *batch, struct tr_bytes rest);
-    /* Since ABI 3. How long what has ended by a phase stays before it is removed; NULL: not at all.
+    /*
+     * Since ABI 3. How long what has ended by a phase stays before it is removed; NULL: not at all.
+     * Since ABI 4 it says of UNDEFINED how long what nobody claims (is_own) stays; 0: for ever.
      */
     uint64_t (*keep_ms)(const struct tr_webapi_endpoint *endpoint, uint8_t phase);
 };
@@ -426,7 +434,8 @@ static inline uint64_t tr_webapi_keep_ms(const struct tr_plugin *plugin,
                                          const struct tr_webapi_endpoint *endpoint, uint8_t phase)
 {
     const struct tr_webapi_watch *watch = tr_webapi_watch_of(plugin);
-    bool has = plugin->abi >= 3 && watch != NULL && watch->keep_ms != NULL;
+    uint32_t since = phase == TR_TASK_PHASE_UNDEFINED ? 4 : 3;
+    bool has = plugin->abi >= since && watch != NULL && watch->keep_ms != NULL;
     return has ? watch->keep_ms(endpoint, phase) : 0;
 }
 

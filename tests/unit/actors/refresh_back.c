@@ -81,6 +81,7 @@ static int read_line(struct tr_webapi_batch *batch, const char *line)
         report.message = tr_text_of("it says why");
     }
     report.is_full = back.room > 0;
+    report.is_own = back.are_own;
     return batch->api->report(batch, &report);
 }
 
@@ -272,11 +273,15 @@ static void say(struct reply *reply, const char *identity, const char *handle, u
     print(reply, "%s %s %u 0 %s\n", identity, handle, phase, code);
 }
 
+/* In the watched shape nothing is left of it then. */
 static void cancel_job(struct back_job *job)
 {
     if (job != NULL && is_live(job)) {
         job->was_cancelled = true;
         back_phase((uint32_t)(job - back.jobs), TR_TASK_PHASE_ABORTED);
+    }
+    if (job != NULL) {
+        job->is_removed = back.webapi.watch != NULL;
     }
 }
 

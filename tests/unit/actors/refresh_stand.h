@@ -154,6 +154,7 @@ struct refresh_stand {
     uint32_t pages;
     uint32_t forgets_pages; /* so many of the next pages that go on are not known any more */
     uint32_t graces_ms;     /* a job that is being initialized has so much grace */
+    bool are_own;           /* what is shown was made by the store of this stage */
     uint32_t room;          /* so many jobs may live; 0: any. More are to be made later */
     bool says_anew;         /* the next line of a stream says that its cursor is not known */
     uint32_t told;          /* events, by all streams */

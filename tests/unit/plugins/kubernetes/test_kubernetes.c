@@ -187,6 +187,42 @@ static void test_what_a_status_means(void **state)
     }
 }
 
+/* A pod is this store's own by store, endpoint and name, and as long as nobody deletes it. */
+static void test_whose_a_pod_is(void **state)
+{
+    static const struct {
+        uint64_t store;
+        const char *name; /* NULL: the one that follows from the identity */
+        const char *endpoint;
+        const char *deletion;
+        bool is_own;
+    } pods[] = {
+        {0xa7, NULL, "default", "", true},
+        {0xa8, NULL, "default", "", false},
+        {0xa7, "x-copy", "default", "", false},
+        {0xa7, NULL, "other", "", false},
+        {0xa7, NULL, "default", "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",", false},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(pods); i++) {
+        char own[TR_KUBERNETES_NAME_BYTES_MAX + 1];
+        char item[1000];
+        (void)set_up(state);
+        fake.batch.store = pods[i].store;
+        fake.endpoint.name = tr_text_of("default");
+        tri_kubernetes_name(tr_text_of("00000000000000a7"), tr_text_of("x-0"), own);
+        const char *name = pods[i].name != NULL ? pods[i].name : own;
+        (void)snprintf(item, sizeof item,
+                       "{\"metadata\":{\"name\":\"%s\",\"uid\":\"u\",\"resourceVersion\":\"7\",%s"
+                       "\"labels\":{\"troupe.dev/attempt\":\"x-0\",\"troupe.dev/store\":"
+                       "\"00000000000000a7\"},\"annotations\":{\"troupe.dev/name\":\"%s\","
+                       "\"troupe.dev/endpoint\":\"%s\"}},\"status\":{\"phase\":\"Running\"}}",
+                       name, pods[i].deletion, name, pods[i].endpoint);
+        assert_int_equal(tri_kubernetes_item(&fake.batch, bytes_of(item)), 0);
+        assert_int_equal(fake.report_count, 1);
+        assert_int_equal(fake.last.is_own, pods[i].is_own);
+    }
+}
+
 /* What a container waits for: its grace, and how the pod ends when that is over. */
 static void test_graces(void **state)
 {
@@ -426,6 +462,7 @@ int main(void)
         cmocka_unit_test_setup(test_names, set_up),
         cmocka_unit_test_setup(test_a_uid_fits_into_a_row, set_up),
         cmocka_unit_test_setup(test_groups, set_up),
+        cmocka_unit_test_setup(test_whose_a_pod_is, set_up),
         cmocka_unit_test_setup(test_what_a_status_means, set_up),
         cmocka_unit_test_setup(test_graces, set_up),
         cmocka_unit_test_setup(test_one_that_is_being_deleted, set_up),
