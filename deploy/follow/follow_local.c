@@ -19,6 +19,7 @@
 #include "deploy/follow/result.h"
 #include "deploy/history/notifications.h"
 #include "deploy/server/serve.h"
+#include "schemas/engine/state_refresh.h"
 
 /* How long a second Ctrl-C waits for what it kills. */
 #define HARD_MS 2000
@@ -26,6 +27,10 @@
 /* How long an engine stays for notifications that are on their way, and how often it looks. */
 #define NOTIFY_MS 10000
 #define NOTIFY_LOOK_MS 50
+
+/* The same for what back ends still have of tasks that have ended. */
+#define REMOVE_MS 10000
+#define REMOVE_LOOK_MS 100
 
 /* Poll interval while waiting for all executions. */
 #define LOOK_MS 250
@@ -61,9 +66,12 @@ struct follower {
     uint64_t leave_ms;       /* when it leaves whatever happens; 0: not so */
     uint64_t notify_end_ms;  /* once it is over: until when it stays for notifications */
     uint64_t notify_look_ms; /* and looks again whether they are delivered; 0: they are */
-    uint64_t look_ms;        /* when it looks again whether anything is unfinished */
-    int waits_for;           /* why nothing was written lately; 0: it was */
-    bool has_noted;          /* what the host has to say was said */
+    uint64_t remove_end_ms;  /* the same for what is removed from back ends */
+    uint64_t remove_look_ms;
+    uint32_t remove_looks;
+    uint64_t look_ms; /* when it looks again whether anything is unfinished */
+    int waits_for;    /* why nothing was written lately; 0: it was */
+    bool has_noted;   /* what the host has to say was said */
     uint64_t store_look_ms;
     bool is_leaving;
     enum tr_exit_status status;
@@ -285,6 +293,8 @@ static void finish(struct follower *follower)
     follower->status = TR_EXIT_DONE;
     follower->notify_look_ms = tr_clock_ms();
     follower->notify_end_ms = follower->notify_look_ms + NOTIFY_MS;
+    follower->remove_look_ms = follower->notify_look_ms;
+    follower->remove_end_ms = follower->notify_look_ms + REMOVE_MS;
     if (follower->execution != 0) {
         tr_follow_finish(follower->follow);
         follower->status = print_result(follower);
@@ -344,6 +354,63 @@ static bool is_telling(struct follower *follower)
                         all == 1 ? "it" : "them");
     }
     follower->notify_look_ms = 0;
+    return false;
+}
+
+/* --------------------------------------------------------------------------- removals */
+
+/* What back ends still have of tasks: all jobs, and those that are removed now. */
+struct left {
+    uint64_t jobs;
+    uint64_t leaving;
+};
+
+static int add_left(void *self, const void *value)
+{
+    const struct tr_backend *row = value;
+    struct left *left = self;
+    left->jobs += row->jobs;
+    left->leaving += row->leaving;
+    return 0;
+}
+
+static struct left count_leaving(struct follower *follower)
+{
+    const struct tr_reader_query query = {.record = &tr_backend_schema};
+    struct left left = {0};
+    struct tr_reader *reader;
+    if (tr_live_read(follower->live, NULL, &reader) == 0) {
+        left = tr_reader_rows(reader, &query, add_left, &left) == 0 ? left : (struct left){0};
+        tr_live_read_end(follower->live);
+    }
+    return left;
+}
+
+/*
+ * Whether something is removed from a back end, where it would stay until the next engine comes.
+ * The last task may have ended a moment ago: where there are jobs it looks twice.
+ */
+static bool is_removing(struct follower *follower)
+{
+    uint64_t now_ms = tr_clock_ms();
+    if (follower->remove_look_ms == 0 || now_ms < follower->remove_look_ms) {
+        return follower->remove_look_ms != 0;
+    }
+    struct left left = count_leaving(follower);
+    bool is_early = left.jobs > 0 && follower->remove_looks++ == 0;
+    bool may_stay = now_ms < follower->remove_end_ms && follower->interrupts == 0;
+    if ((left.leaving > 0 || is_early) && may_stay) {
+        follower->remove_look_ms = now_ms + REMOVE_LOOK_MS;
+        return true;
+    }
+    if (left.leaving > 0) {
+        tr_command_note(follower->invocation,
+                        "%llu job%s not removed from a back end yet; the next engine on this store "
+                        "goes on with %s",
+                        (unsigned long long)left.leaving, left.leaving == 1 ? " is" : "s are",
+                        left.leaving == 1 ? "it" : "them");
+    }
+    follower->remove_look_ms = 0;
     return false;
 }
 
@@ -421,6 +488,7 @@ static uint32_t timeout_of(const struct follower *follower)
         timeout_ms = sooner(timeout_ms, tr_desk_timeout_ms(follower->desk));
     }
     if (follower->is_over) {
+        timeout_ms = sooner(timeout_ms, until(follower->remove_look_ms));
         return sooner(timeout_ms, until(follower->notify_look_ms));
     }
     timeout_ms = sooner(timeout_ms, until(follower->leave_ms));
@@ -458,7 +526,8 @@ static int turn(struct follower *follower)
     if (has_ended) {
         finish(follower);
     }
-    if (follower->is_over && !tr_serve_is_needed(follower->serve) && !is_telling(follower)) {
+    if (follower->is_over && !tr_serve_is_needed(follower->serve) && !is_telling(follower) &&
+        !is_removing(follower)) {
         follower->is_leaving = true;
         follower->live->hands_over = true;
     }

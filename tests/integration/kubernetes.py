@@ -74,10 +74,15 @@ class KubernetesTest(ProgramTest):
         return self.finish(self.begin(*words), status)
 
     def all_gone(self):
-        """Waits until nothing is left. A run ends with its last task, and an engine that comes
-        later removes what is left of its pods."""
+        """What is left of a run when it has ended: nothing."""
+        counters = self.double.counters()
+        self.assertEqual(counters["objects"], 0)
+        return counters
+
+    def serve_until(self, **figures):
+        """An engine serves until the double has come to these figures."""
         engine = self.start("serve")
-        counters = self.double.wait(objects=[0, 0])
+        counters = self.double.wait(**figures)
         engine.signal(signal.SIGTERM)
         engine.end(LONG_S)
         return counters
