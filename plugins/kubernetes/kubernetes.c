@@ -12,8 +12,6 @@
 
 #include "runtime/troupe.h"
 
-TR_KUBERNETES_SCHEMAS(TR_SCHEMA_DEFINE)
-
 #define SETTINGS "plugins.kubernetes"
 #define NAMESPACE "default"
 

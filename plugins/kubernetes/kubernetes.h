@@ -13,18 +13,9 @@
 
 #include "plugins/pod/pod.h"
 #include "plugins/sdk/scan.h"
+#include "schemas/engine/state_plugin.h"
 
 extern const struct tr_plugin tr_kubernetes_plugin;
-
-/* As of Armada's attempts, of which this one is like. */
-#define TR_KUBERNETES_ATTEMPT_FIELDS(FIELD, ARRAY) \
-    TR_WEBAPI_ATTEMPT_FIELDS(FIELD, ARRAY)         \
-    FIELD(bool, reads_outputs, 1, 0)               \
-    FIELD(u32, reads, 1, 0)                        \
-    ARRAY(text, job_set, TR_WEBAPI_JOB_SET_BYTES_MAX, 1, 0)
-#define TR_KUBERNETES_SCHEMAS(S) \
-    S(kubernetes_attempt, 10100, TR_STATE, 1, 0, TR_KUBERNETES_ATTEMPT_FIELDS)
-TR_KUBERNETES_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
 #define TR_KUBERNETES_NAMESPACE_BYTES_MAX 63
 #define TR_KUBERNETES_NAME_BYTES_MAX 63

@@ -45,6 +45,9 @@
     FIELD(u32, reads, 1, 0)                    \
     ARRAY(text, job_set, TR_WEBAPI_JOB_SET_BYTES_MAX, 1, 0)
 
+/* kubernetes: as of armada's, of which this one is like. */
+#define TR_KUBERNETES_ATTEMPT_FIELDS(FIELD, ARRAY) TR_ARMADA_ATTEMPT_FIELDS(FIELD, ARRAY)
+
 /*
  * http: the request under way, how many were made, whether the outcome of one is unknown, and how
  * often something was said.
@@ -60,7 +63,8 @@
     S(sleep_state, 201, TR_STATE, 1, 0, TR_SLEEP_STATE_FIELDS)         \
     S(process_attempt, 202, TR_STATE, 1, 0, TR_PROCESS_ATTEMPT_FIELDS) \
     S(armada_attempt, 203, TR_STATE, 1, 0, TR_ARMADA_ATTEMPT_FIELDS)   \
-    S(http_attempt, 214, TR_STATE, 1, 0, TR_HTTP_ATTEMPT_FIELDS)
+    S(http_attempt, 214, TR_STATE, 1, 0, TR_HTTP_ATTEMPT_FIELDS)       \
+    S(kubernetes_attempt, 215, TR_STATE, 1, 0, TR_KUBERNETES_ATTEMPT_FIELDS)
 
 TR_STATE_PLUGIN_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

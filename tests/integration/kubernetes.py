@@ -2,7 +2,7 @@
 
 The double (tests/doubles/kubernetes) counts on its side what reaches it, which is what these tests
 hold the engine against. Pods run for no time and succeed, unless the test runs their commands
-(`--execute`) or decides otherwise through control. The plugin is a shared object here.
+(`--execute`) or decides otherwise through control.
 """
 
 import json
@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
+from program import LIMIT_S, ROOT, ProgramTest
 
 sys.path.insert(0, str(ROOT / "tests/doubles/kubernetes"))
 
@@ -48,8 +48,7 @@ class KubernetesTest(ProgramTest):
 
     def settle(self, **keys):
         """Writes the settings: every process task goes to the double."""
-        kubernetes = {"path": str(PROGRAM.parent / "tests/plugins/kubernetes.so"),
-                      "endpoint": self.double.endpoint, "image": "debian:12",
+        kubernetes = {"endpoint": self.double.endpoint, "image": "debian:12",
                       "share": str(self.folder), "keep": {"failed": "0s"}, **keys}
         document = {"task_types": {"process": "kubernetes"},
                     "plugins": {"kubernetes": {key: value for key, value in kubernetes.items()
@@ -60,9 +59,9 @@ class KubernetesTest(ProgramTest):
         self.write("flow.yaml", ARRAY.replace("TASK", task))
         self.write("inputs.json", json.dumps({"items": list(range(size))}))
 
-    def begin(self, *words):
-        return self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", "it", "-q",
-                          "-o", "json", *words)
+    def begin(self, name="it"):
+        return self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", name, "-q",
+                          "-o", "json")
 
     def finish(self, running, status=0):
         """Waits for the end of what was begun: the document it printed."""
@@ -70,8 +69,8 @@ class KubernetesTest(ProgramTest):
         self.assertEqual(ended, status, f"{stdout}\n{stderr}")
         return json.loads(stdout)
 
-    def run_all(self, *words, status=0):
-        return self.finish(self.begin(*words), status)
+    def run_all(self, name="it", status=0):
+        return self.finish(self.begin(name), status)
 
     def all_gone(self):
         """What is left of a run when it has ended: nothing."""

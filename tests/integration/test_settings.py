@@ -78,7 +78,8 @@ MISTAKES = [
     ("default_plugin", "default_plugin: process", "default_plugin: myne", "myne",
      "there is no plugin 'myne'; did you mean 'mine'?"),
     ("plugins", "  mine:\n    path: ./mine.so", "  mine:", "mine",
-     "there is no plugin 'mine'; use one of process, echo, sleep, armada, http, theirs"),
+     "there is no plugin 'mine'; use one of process, echo, sleep, armada, http, kubernetes, "
+     "theirs"),
     ("path", "./mine.so", "./yours.so", "./yours.so",
      "the plugin 'mine': STORE/yours.so cannot be read: No such file or directory; name the shared "
      "object of a plugin"),

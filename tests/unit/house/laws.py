@@ -166,7 +166,8 @@ INCLUDES = {
     "plugins/kubernetes": [*FOR_PLUGINS, "plugins/kubernetes/", "plugins/pod/"],
     # Here is the table of all; each plugin's own header declares its table of functions.
     "plugins/builtin": [*FOR_PLUGINS, "plugins/builtin/", "plugins/process/process.h",
-                        "plugins/http/http.h", "plugins/armada/armada.h"],
+                        "plugins/http/http.h", "plugins/armada/armada.h",
+                        "plugins/kubernetes/kubernetes.h"],
     "deploy": ["deploy/"],
     "deploy/common": [*PUBLIC_RUNTIME, "schemas/", "actors/graph/document/", "runtime/env/",
                       "runtime/link/", "deploy/common/"],

@@ -201,10 +201,9 @@ static void test_task_types(void **state)
     assert_string_equal(types[1].plugin->id, "process");
     require_problem("task_types: {armada: ecko}\n",
                     "s.yaml:1:22: there is no plugin 'ecko'; did you mean 'echo'?\n");
-    require_problem(
-        "task_types: {armada: kubernetes}\n",
-        "s.yaml:1:22: there is no plugin 'kubernetes'; use one of process, echo, sleep, "
-        "armada, http, rocket, sail\n");
+    require_problem("task_types: {armada: nomads}\n",
+                    "s.yaml:1:22: there is no plugin 'nomads'; use one of process, echo, sleep, "
+                    "armada, http, kubernetes, rocket, sail\n");
 }
 
 static void test_default_plugin(void **state)
