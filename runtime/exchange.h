@@ -88,6 +88,38 @@ struct tr_secret_source {
     const char *const *command;
 };
 
+/* What a command has printed: a view of its token, and until when that is good. */
+struct tr_credential {
+    struct tr_bytes token;
+    uint64_t expires_ms; /* since 1970; 0: it is not said */
+    const char *problem; /* of TR_INVALID, in words */
+};
+
+/*
+ * Who the program is to a server, and how it knows that one. A request names its identity, so that
+ * neither keys nor tokens are in a message; and only one that goes below `url` may.
+ */
+struct tr_identity {
+    const char *name;
+    const char *url;             /* without a / at its end */
+    struct tr_bytes ca;          /* PEM; empty: as the request says. The same of the next two */
+    struct tr_bytes certificate; /* PEM */
+    struct tr_bytes key;         /* PEM */
+    const char *connect_to;      /* HOST:PORT where the server is whose name is in `url`; NULL */
+    const char *proxy;           /* a URL; NULL: none */
+    const char *token;           /* for Authorization: Bearer; else */
+    const char *token_file;      /* a file that holds one; else */
+    const char *const *command;  /* that prints one, as `read` reads it; NULL: none */
+    int (*read)(struct tr_bytes printed, struct tr_credential *credential); /* TR_INVALID */
+    const char *const *environment; /* NAME=VALUE, which the command gets beside ours; NULL */
+};
+
+static inline bool tr_identity_has_token(const struct tr_identity *identity)
+{
+    return identity != NULL &&
+           (identity->token != NULL || identity->token_file != NULL || identity->command != NULL);
+}
+
 /* A buffer that is enough for a value, closing zero included. */
 #define TR_VARIABLE_BYTES 1024
 

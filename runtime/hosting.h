@@ -51,6 +51,8 @@ struct tr_host_options {
     bool is_cold;                           /* no process is forked from a warm worker */
     const struct tr_secret_source *secrets; /* in order; they outlive the host */
     size_t secret_count;                    /* 0: the environment, then the user's folder */
+    const struct tr_identity *identities;   /* of requests of http; they outlive the host */
+    size_t identity_count;
     /* A folder appended to a variable of all processes, such as PYTHONPATH; NULL: none. */
     const char *search_variable; /* both outlive the host */
     const char *search_folder;

@@ -164,6 +164,7 @@ static int send(struct tri_refresh *refresh, const struct tr_webapi_request *req
         .client_key = endpoint->client_key,
         .is_insecure = endpoint->is_insecure,
         .secrets = parts->secrets,
+        .identity = endpoint->identity,
     };
     return tr_call(refresh->context, TR_SERVICE_HTTP, &tr_http_request_schema, &call, 0, ask);
 }

@@ -394,6 +394,8 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     host->http_receiver_timeout_ms = options->http_receiver_timeout_ms;
     host->secrets = options->secrets;
     host->secret_count = options->secret_count;
+    host->identities = options->identities;
+    host->identity_count = options->identity_count;
     host->search_variable = options->search_variable;
     host->search_folder = options->search_folder;
     host->variables = options->variables;
@@ -685,6 +687,8 @@ static int start_services(struct tr_host *host)
             .receiver_timeout_ms = host->http_receiver_timeout_ms,
             .secrets = host->secrets,
             .secret_count = host->secret_count,
+            .identities = host->identities,
+            .identity_count = host->identity_count,
             .may_begin = host->membership != NULL ? tri_host_members_may_call : NULL,
             .gate = host,
         };

@@ -48,6 +48,8 @@ struct tr_host {
     uint32_t http_receiver_timeout_ms;
     const struct tr_secret_source *secrets;
     size_t secret_count;
+    const struct tr_identity *identities;
+    size_t identity_count;
     const char *search_variable;
     const char *search_folder;
     struct tr_variable_maker variables;

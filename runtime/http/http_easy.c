@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "runtime/env/clock.h"
+#include "runtime/exchange.h"
 #include "runtime/http/http_sign.h"
 #include "runtime/memory.h"
 #include "runtime/secret/secret.h"
@@ -115,7 +116,8 @@ static bool add_secrets(struct tri_http_easy *easy, const struct tri_http_task *
         is_added = is_signing ? add_signature(easy, task, line) : add_header(easy, line);
         line += strlen(line) + 1;
     }
-    return is_added;
+    return is_added && tr_identity_has_token(task->request.identity) ? add_header(easy, line)
+                                                                     : is_added;
 }
 
 /* Overwrites the list's copies of the lines, which slist_free_all would free as they are. */
@@ -209,6 +211,43 @@ static void set_tls(const struct tri_curl *curl, CURL *easy, const struct tri_ht
     }
 }
 
+static void set_blob(const struct tri_curl *curl, CURL *easy, CURLoption option,
+                     struct tr_bytes bytes)
+{
+    if (bytes.size > 0) {
+        struct curl_blob blob = {.data = (void *)(uintptr_t)bytes.data,
+                                 .len = bytes.size,
+                                 .flags = CURL_BLOB_NOCOPY}; /* identities outlive all requests */
+        curl->easy_setopt(easy, option, &blob);
+    }
+}
+
+/* Who we are, and how the server is known and reached. False: no memory. */
+static bool set_identity(const struct tri_curl *curl, struct tri_http_easy *easy,
+                         const struct tr_identity *identity)
+{
+    char place[TR_HTTP_URL_BYTES_MAX];
+    if (identity == NULL) {
+        return true;
+    }
+    set_blob(curl, easy->handle, CURLOPT_CAINFO_BLOB, identity->ca);
+    set_blob(curl, easy->handle, CURLOPT_SSLCERT_BLOB, identity->certificate);
+    set_blob(curl, easy->handle, CURLOPT_SSLKEY_BLOB, identity->key);
+    if (identity->ca.size > 0) {
+        curl->easy_setopt(easy->handle, CURLOPT_CAPATH, NULL);
+    }
+    if (identity->proxy != NULL) {
+        curl->easy_setopt(easy->handle, CURLOPT_PROXY, identity->proxy);
+    }
+    if (identity->connect_to == NULL) {
+        return true;
+    }
+    snprintf(place, sizeof place, "::%s", identity->connect_to);
+    easy->places = curl->slist_append(NULL, place);
+    curl->easy_setopt(easy->handle, CURLOPT_CONNECT_TO, easy->places);
+    return easy->places != NULL;
+}
+
 /*
  * With a signature the path is sent as it is: curl would normalize `/../`, and the signature is
  * over the path of the URL. An empty CURLOPT_PROXY ignores proxies of the environment.
@@ -278,7 +317,8 @@ bool tri_http_easy_init(struct tri_http_easy *easy, const struct tri_http_task *
     set_method(curl, handle, request);
     set_timeouts(curl, handle, request, left_ms);
     set_tls(curl, handle, request);
-    return add_secrets(easy, task, secret_lines) && set_headers(curl, easy, request);
+    return set_identity(curl, easy, request->identity) && add_secrets(easy, task, secret_lines) &&
+           set_headers(curl, easy, request);
 }
 
 void tri_http_easy_fini(struct tri_http_easy *easy)
@@ -289,6 +329,7 @@ void tri_http_easy_fini(struct tri_http_easy *easy)
     }
     wipe_headers(easy);
     curl->slist_free_all(easy->headers);
+    curl->slist_free_all(easy->places);
     *easy = (struct tri_http_easy){.handle = NULL};
 }
 

@@ -19,6 +19,7 @@ struct tri_http_callbacks {
 struct tri_http_easy {
     CURL *handle;
     struct curl_slist *headers;
+    struct curl_slist *places; /* where the host of the URL is */
     char words[CURL_ERROR_SIZE];
 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "runtime/exchange.h"
 #include "runtime/memory.h"
 #include "runtime/secret/secret.h"
 #include "schemas/codec/error.h"
@@ -84,8 +85,19 @@ static int check_secrets(const struct tri_http_request *request)
     return request->secret_count > 0 && request->redirects_max > 0 ? TR_INVALID : 0;
 }
 
+/* Whether a request goes where an identity is for, and stays there. */
+static bool is_of(const struct tr_identity *identity, const struct tri_http_request *request)
+{
+    size_t size = strlen(identity->url);
+    return request->redirects_max == 0 && request->url.size > size &&
+           memcmp(request->url.data, identity->url, size) == 0 && request->url.data[size] == '/';
+}
+
 static int check(const struct tri_http_request *request)
 {
+    if (request->identity != NULL && !is_of(request->identity, request)) {
+        return TR_INVALID;
+    }
     if (request->id == 0 || !is_token(request->method.data, request->method.size) ||
         request->url.size == 0 || !is_one_line(request->url) || !is_one_line(request->ca_file) ||
         !is_one_line(request->client_certificate) || !is_one_line(request->client_key) ||
@@ -221,6 +233,11 @@ int tri_http_task_copy(const struct tri_http_request *request, struct tri_http_t
     keep_all(made, (char *)(headers + request->header_count));
     *task = made;
     return 0;
+}
+
+bool tri_http_has_secrets(const struct tri_http_request *request)
+{
+    return request->secret_count > 0 || tr_identity_has_token(request->identity);
 }
 
 int tri_http_task_new(const struct tri_http_request *request, struct tri_http_task **task)

@@ -50,6 +50,9 @@ TR_MUST_USE int tri_http_task_new(const struct tri_http_request *request,
 TR_MUST_USE int tri_http_task_copy(const struct tri_http_request *request,
                                    struct tri_http_task **task);
 
+/* Whether anything of it is found when it leaves: secrets, or the token of its identity. */
+bool tri_http_has_secrets(const struct tri_http_request *request);
+
 /* Frees a task and overwrites its secrets. NULL is fine. */
 void tri_http_task_free(struct tri_http_task *task);
 

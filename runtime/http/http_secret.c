@@ -20,6 +20,7 @@
 #include "runtime/memory.h"
 #include "runtime/secret/secret.h"
 #include "runtime/secret/secret_limits.h"
+#include "runtime/secret/token.h"
 #include "schemas/codec/error.h"
 
 #define THREADS TR_HTTP_SECRET_THREADS
@@ -32,7 +33,8 @@ struct asker {
     sem_t news;
     struct tri_http_inbox inbox;
     struct tri_secrets *known; /* used by the thread only, as what follows */
-    struct tri_buffer value;   /* allocated at full size, since it must not grow */
+    struct tri_tokens *tokens;
+    struct tri_buffer value; /* allocated at full size, since it must not grow */
 };
 
 struct tri_http_secrets {
@@ -182,6 +184,26 @@ static int find(struct asker *asker, const struct tr_http_secret *secret, struct
     return error != 0 ? refuse_value(secret, tr_error_text(error), reason) : 0;
 }
 
+/* Finds the token of an identity and adds its line; on failure `reason` is as above. */
+static int find_token(struct asker *asker, const struct tr_identity *identity,
+                      struct tri_buffer *lines, char *reason)
+{
+    const struct tr_http_secret header = {.header = tr_text_of("Authorization"),
+                                          .prefix = tr_text_of("Bearer "),
+                                          .group = tr_text_of("token"),
+                                          .key = tr_text_of(identity->name)};
+    int error = tri_tokens_find(&asker->tokens, identity, &asker->value, reason);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_bytes found = value_in(&asker->value);
+    if (!fits_header(found)) {
+        return refuse_value(&header, "it is empty, or has bytes that no header can hold", reason);
+    }
+    error = put_line(lines, &header, found);
+    return error != 0 ? refuse_value(&header, tr_error_text(error), reason) : 0;
+}
+
 /*
  * Turns a request's task into its answer. After a failure all values are dropped, and `found` holds
  * the words.
@@ -195,9 +217,14 @@ static void look_up(struct asker *asker, struct tri_http_task *task)
      * time, only the first runs the command again; its answer is recent enough for the others.
      */
     tri_secrets_forget(asker->known, task->fresh_ms);
+    tri_tokens_forget(asker->tokens, task->fresh_ms);
     int error = tri_buffer_reserve(&asker->value, 2 * TR_SECRET_BYTES_MAX);
     for (size_t i = 0; i < request->secret_count && error == 0; i++) {
         error = find(asker, &request->secrets[i], &task->found, reason);
+        tri_secret_wipe(&asker->value);
+    }
+    if (error == 0 && tr_identity_has_token(request->identity)) {
+        error = find_token(asker, request->identity, &task->found, reason);
         tri_secret_wipe(&asker->value);
     }
     if (error != 0) {
@@ -238,16 +265,21 @@ static void *asker_main(void *argument)
 
 /* ---- The threads. --------------------------------------------------------------------------- */
 
-/* The thread of a secret. */
-static struct asker *asker_of(struct tri_http_secrets *secrets, const struct tr_http_secret *secret)
+static uint64_t mix(uint64_t mixed, struct tr_text text)
 {
-    uint64_t mixed = 0;
-    for (size_t i = 0; i < secret->key.size; i++) {
-        mixed = (mixed ^ (uint8_t)secret->key.data[i]) * MIXER;
+    for (size_t i = 0; i < text.size; i++) {
+        mixed = (mixed ^ (uint8_t)text.data[i]) * MIXER;
     }
-    for (size_t i = 0; i < secret->group.size; i++) {
-        mixed = (mixed ^ (uint8_t)secret->group.data[i]) * MIXER;
-    }
+    return mixed;
+}
+
+/* The thread of a request: by its first secret, else by its identity. */
+static struct asker *asker_of(struct tri_http_secrets *secrets,
+                              const struct tri_http_request *request)
+{
+    uint64_t mixed = request->secret_count > 0
+                         ? mix(mix(0, request->secrets[0].key), request->secrets[0].group)
+                         : mix(0, tr_text_of(request->identity->name));
     return &secrets->askers[(mixed >> 32) % THREADS];
 }
 
@@ -307,6 +339,7 @@ void tri_http_secrets_free(struct tri_http_secrets *secrets)
         }
         tri_http_tasks_free(tri_http_inbox_take(&asker->inbox));
         tri_secrets_free(asker->known);
+        tri_tokens_free(asker->tokens);
         tri_buffer_fini(&asker->value);
         sem_destroy(&asker->news);
     }
@@ -316,10 +349,12 @@ void tri_http_secrets_free(struct tri_http_secrets *secrets)
 int tri_http_secrets_ask(struct tri_http_secrets *secrets, const struct tri_http_request *request,
                          uint64_t serial, uint64_t fresh_ms)
 {
-    struct asker *asker = asker_of(secrets, &request->secrets[0]);
+    struct asker *asker = asker_of(secrets, request);
     struct tri_http_task *task;
-    struct tri_http_request asked = {
-        .id = request->id, .secrets = request->secrets, .secret_count = request->secret_count};
+    struct tri_http_request asked = {.id = request->id,
+                                     .secrets = request->secrets,
+                                     .secret_count = request->secret_count,
+                                     .identity = request->identity};
     int error = asker->is_started ? 0 : start(asker);
     if (error != 0) {
         return error;

@@ -284,7 +284,7 @@ void tri_http_transfer_use(struct tri_http_transfer *transfer, struct tri_http_t
 static bool is_to_be_renewed(const struct tri_http_transfer *transfer)
 {
     return transfer->response.status == 401 && transfer->response.fault == TRI_HTTP_NONE &&
-           transfer->task->request.secret_count > 0 && !transfer->was_renewed;
+           tri_http_has_secrets(&transfer->task->request) && !transfer->was_renewed;
 }
 
 /*
@@ -322,7 +322,7 @@ void tri_http_transfer_take(struct tri_http *http, struct tri_http_task *task)
     transfer->serial = ++http->serial;
     transfer->response = (struct tri_http_response){.options = &http->options, .task = task};
     transfer->entry.id = task->request.id;
-    if (task->request.secret_count > 0) {
+    if (tri_http_has_secrets(&task->request)) {
         ask_for_secrets(transfer, 0);
     } else {
         join_queue(transfer);

@@ -6,6 +6,7 @@
 
 #include "schemas/runtime/http.h"
 
+struct tr_identity;
 struct tr_secret_source;
 
 /*
@@ -69,9 +70,10 @@ struct tri_http_request {
     struct tr_text ca_file;            /* empty: the system's */
     struct tr_text client_certificate; /* PEM files; empty: none */
     struct tr_text client_key;
-    bool is_insecure;      /* the certificate is not verified */
-    bool is_proxied;       /* proxies of the environment (http_proxy, ...) are used */
-    uint8_t redirects_max; /* 0: redirects are not followed */
+    const struct tr_identity *identity; /* outlives it; NULL: none */
+    bool is_insecure;                   /* the certificate is not verified */
+    bool is_proxied;                    /* proxies of the environment (http_proxy, ...) are used */
+    uint8_t redirects_max;              /* 0: redirects are not followed */
 };
 
 enum tri_http_event_kind {

@@ -47,17 +47,18 @@ static int say(char *words, int error, const char *text)
 
 /* ---- Starting. ------------------------------------------------------------------------------ */
 
-/* A copy of argv with one more argument, in one block; NULL without memory. */
+/* A copy of argv with one more argument, or none, in one block; NULL without memory. */
 static char **argv_with(const char *const *argv, const char *argument)
 {
     size_t count = 0;
-    size_t size = strlen(argument) + 1;
+    size_t size = argument == NULL ? 0 : strlen(argument) + 1;
     for (; argv[count] != NULL; count++) {
         size += strlen(argv[count]) + 1;
     }
+    size_t words = count + (argument == NULL ? 0 : 1);
     char **copy = tr_alloc((count + 2) * sizeof *copy + size);
     char *at = copy == NULL ? NULL : (char *)(copy + count + 2);
-    for (size_t i = 0; copy != NULL && i <= count; i++) {
+    for (size_t i = 0; copy != NULL && i < words; i++) {
         const char *from = i < count ? argv[i] : argument;
         size_t length = strlen(from) + 1;
         memcpy(at, from, length);
@@ -68,8 +69,30 @@ static char **argv_with(const char *const *argv, const char *argument)
     return copy;
 }
 
+/* Our environment, and what is added to it, whose names go before ours. NULL without memory. */
+static char **environment_with(const char *const *added)
+{
+    size_t count = 0;
+    size_t more = 0;
+    while (environ[count] != NULL) {
+        count++;
+    }
+    while (added != NULL && added[more] != NULL) {
+        more++;
+    }
+    char **all = tr_alloc((count + more + 1) * sizeof *all);
+    for (size_t i = 0; all != NULL && i < more; i++) {
+        all[i] = (char *)(uintptr_t)added[i];
+    }
+    if (all != NULL) {
+        memcpy(all + more, environ, (count + 1) * sizeof *all);
+    }
+    return all;
+}
+
 /* After TR_SYSTEM a process may exist (`pid`), which the caller ends. */
-static int start(struct command *command, const char *const *argv, const char *argument)
+static int start(struct command *command, const char *const *argv, const char *argument,
+                 char **environment)
 {
     int ends[2];
     char **copy = argv_with(argv, argument);
@@ -80,7 +103,8 @@ static int start(struct command *command, const char *const *argv, const char *a
         tr_free(copy);
         return TR_SYSTEM;
     }
-    struct tri_capture capture = {.argv = copy, .output = ends[1], .has_own_group = true};
+    struct tri_capture capture = {
+        .argv = copy, .output = ends[1], .environment = environment, .has_own_group = true};
     int number = fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0
                      ? errno
                      : tri_capture_spawn(&capture, &command->pid);
@@ -189,11 +213,11 @@ static int judge(int status, char *words)
     return TR_NOT_FOUND;
 }
 
-int tri_secret_command(const char *const *argv, const char *word, struct tri_buffer *value,
-                       char *words)
+static int run(const char *const *argv, const char *word, char **environment,
+               struct tri_buffer *value, char *words)
 {
     struct command command = {.ended_fd = -1, .line_fd = -1, .value = value};
-    int error = start(&command, argv, word);
+    int error = start(&command, argv, word, environment);
     if (error == 0) {
         error = listen_to(&command);
     }
@@ -215,4 +239,20 @@ int tri_secret_command(const char *const *argv, const char *word, struct tri_buf
     default:
         return say(words, error, tr_error_text(error));
     }
+}
+
+int tri_secret_command(const char *const *argv, const char *word, struct tri_buffer *value,
+                       char *words)
+{
+    return run(argv, word, NULL, value, words);
+}
+
+int tri_secret_command_in(const char *const *argv, const char *const *environment,
+                          struct tri_buffer *value, char *words)
+{
+    char **all = environment_with(environment);
+    int error = all != NULL ? run(argv, NULL, all, value, words)
+                            : say(words, TR_MEMORY, tr_error_text(TR_MEMORY));
+    tr_free(all);
+    return error;
 }

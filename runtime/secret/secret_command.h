@@ -20,4 +20,8 @@
 TR_MUST_USE int tri_secret_command(const char *const *argv, const char *word,
                                    struct tri_buffer *value, char *words);
 
+/* The same without another argument; `environment` is added to ours, NULL-terminated, or NULL. */
+TR_MUST_USE int tri_secret_command_in(const char *const *argv, const char *const *environment,
+                                      struct tri_buffer *value, char *words);
+
 #endif

@@ -10,6 +10,7 @@
  * room that arrives in between finds the call in the table and is passed on by its id; http ignores
  * an ended id.
  */
+#include "runtime/exchange.h"
 #include "runtime/http/http.h"
 #include "runtime/memory.h"
 #include "runtime/services/http_calls.h"
@@ -25,6 +26,8 @@ struct tri_http_service {
     struct tri_service calls;   /* receives calls */
     struct tri_service answers; /* sends answers; used by the http thread alone */
     struct tri_http_options options;
+    const struct tr_identity *identities;
+    size_t identity_count;
     struct tri_life life;
     struct tri_http *http; /* NULL until the first request: its library takes time to load */
     struct tri_http_calls open;
@@ -159,6 +162,19 @@ static size_t window_of(const struct tr_http_request *wanted)
                                                            : TR_HTTP_WINDOW_BYTES_MAX;
 }
 
+/* The identity of a name; empty: none. TR_NOT_FOUND: it is another host's. */
+static int find_identity(const struct tri_http_service *service, struct tr_text name,
+                         const struct tr_identity **identity)
+{
+    *identity = NULL;
+    for (size_t i = 0; i < service->identity_count && name.size > 0; i++) {
+        if (tr_text_equal(name, tr_text_of(service->identities[i].name))) {
+            *identity = &service->identities[i];
+        }
+    }
+    return name.size > 0 && *identity == NULL ? TR_NOT_FOUND : 0;
+}
+
 /*
  * Submits a request; views into the message are fine, since http copies it. The http thread is
  * started with the first request.
@@ -175,6 +191,11 @@ static int submit(struct tri_http_service *service, const struct tr_http_request
         return error;
     }
     error = read_secrets(wanted->secrets, secrets, &secret_count);
+    if (error != 0) {
+        return error;
+    }
+    const struct tr_identity *identity;
+    error = find_identity(service, wanted->identity, &identity);
     if (error != 0) {
         return error;
     }
@@ -199,6 +220,7 @@ static int submit(struct tri_http_service *service, const struct tr_http_request
         .ca_file = wanted->ca_file,
         .client_certificate = wanted->client_certificate,
         .client_key = wanted->client_key,
+        .identity = identity,
         .is_insecure = wanted->is_insecure,
         .redirects_max = wanted->redirects_max,
     };
@@ -354,6 +376,8 @@ int tri_http_service_start(const struct tri_http_service_options *options,
         return TR_MEMORY;
     }
     service->life = options->life;
+    service->identities = options->identities;
+    service->identity_count = options->identity_count;
     tri_service_init(&service->calls, options->env, options->worker_count, options->host_ref,
                      TR_SERVICE_HTTP);
     tri_service_init(&service->answers, options->env, options->worker_count, options->host_ref,

@@ -69,7 +69,9 @@ struct tri_http_service_options {
     uint32_t receiver_timeout_ms;           /* 0: TR_HTTP_RECEIVER_TIMEOUT_MS */
     const struct tr_secret_source *secrets; /* they outlive the service */
     size_t secret_count;                    /* 0: the environment, then the user's folder */
-    bool (*may_begin)(void *gate);          /* whether requests may leave now; NULL: always */
+    const struct tr_identity *identities;   /* which requests name; they outlive the service */
+    size_t identity_count;
+    bool (*may_begin)(void *gate); /* whether requests may leave now; NULL: always */
     void *gate;
 };
 

@@ -87,6 +87,7 @@ struct tr_webapi_endpoint {
     uint32_t jobs_at_once; /* 0: TR_WEBAPI_JOBS_AT_ONCE; more have to wait */
     uint32_t
         lost_ms; /* a job that it does not show for so long may be lost; 0: TR_WEBAPI_LOST_MS */
+    struct tr_text identity; /* since ABI 4: who we are there, as the host knows; empty: nothing */
 };
 
 /* Bounds where an endpoint's settings say nothing, and of what a plugin may hand over. */
@@ -422,6 +423,11 @@ struct tr_webapi {
     /* Since ABI 2: read by tr_webapi_watch_of and tr_webapi_rates_of. */
     const struct tr_webapi_watch *watch; /* NULL: a stream is a job set's */
     struct tr_webapi_rates rates;
+    /*
+     * Since ABI 4: its endpoints are API servers of Kubernetes, so settings may name a kubeconfig;
+     * tr_webapi_takes_kubeconfig. The namespace in it becomes the key `namespace` of the config.
+     */
+    bool takes_kubeconfig;
 };
 
 /* NULL: the plugin has none, or is older than the watched shape. */
@@ -437,6 +443,11 @@ static inline uint64_t tr_webapi_keep_ms(const struct tr_plugin *plugin,
     uint32_t since = phase == TR_TASK_PHASE_UNDEFINED ? 4 : 3;
     bool has = plugin->abi >= since && watch != NULL && watch->keep_ms != NULL;
     return has ? watch->keep_ms(endpoint, phase) : 0;
+}
+
+static inline bool tr_webapi_takes_kubeconfig(const struct tr_plugin *plugin)
+{
+    return plugin->abi >= 4 && plugin->webapi != NULL && plugin->webapi->takes_kubeconfig;
 }
 
 /* Zeros where it has none of its own. */

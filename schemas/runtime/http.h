@@ -37,7 +37,8 @@ enum tr_http_delivery {
  * `headers` is an array of "Name: value"; zeros are the service's defaults
  * (runtime/http/http_limits.h). `window_bytes` is how much of a stream is sent to its actor before
  * http_more answers it. `secrets` are rows of tr_http_secret; a request with some follows no
- * redirects, which would take them elsewhere.
+ * redirects, which would take them elsewhere. `identity` is one of the host's by its name (struct
+ * tr_identity of runtime/exchange.h); empty: none.
  */
 #define TR_HTTP_REQUEST_FIELDS(FIELD, ARRAY) \
     FIELD(text, method, 1, 0)                \
@@ -57,7 +58,8 @@ enum tr_http_delivery {
     FIELD(u64, window_bytes, 1, 0)           \
     FIELD(any, secrets, 1, 0)                \
     FIELD(text, aws_region, 1, 0)            \
-    FIELD(text, aws_service, 1, 0)
+    FIELD(text, aws_service, 1, 0)           \
+    FIELD(text, identity, 2, 0)
 
 /* How a header is made from a secret's value. */
 enum tr_http_secret_kind {
@@ -120,7 +122,7 @@ struct tr_http_secret tr_http_secret_next(struct tr_cursor *cursor);
     FIELD(u64, bytes, 1, 0)
 
 #define TR_HTTP_SCHEMAS(S)                                                     \
-    S(http_request, 340, TR_MESSAGE, 1, TR_DURABLE, TR_HTTP_REQUEST_FIELDS)    \
+    S(http_request, 340, TR_MESSAGE, 2, TR_DURABLE, TR_HTTP_REQUEST_FIELDS)    \
     S(http_response, 341, TR_MESSAGE, 1, TR_PRIORITY, TR_HTTP_RESPONSE_FIELDS) \
     S(http_part, 342, TR_MESSAGE, 1, TR_PRIORITY, TR_HTTP_PART_FIELDS)         \
     S(http_cancel, 343, TR_MESSAGE, 1, TR_DURABLE, TR_HTTP_CANCEL_FIELDS)      \
