@@ -113,6 +113,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .is_cold = options->is_cold,
         .secrets = live->settings != NULL ? live->settings->secrets.items : NULL,
         .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
+        .identities = live->settings != NULL ? live->settings->identities.items : NULL,
+        .identity_count = live->settings != NULL ? live->settings->identities.count : 0,
         .search_variable = python == NULL ? NULL : "PYTHONPATH",
         .search_folder = python,
         .variables = options->variables,

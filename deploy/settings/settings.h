@@ -100,6 +100,7 @@ struct tr_settings_file {
     struct tri_vector endpoints;            /* struct tr_engine_endpoint */
     struct tri_vector quotas;               /* struct tr_settings_quota */
     struct tri_vector secrets;              /* struct tr_secret_source; none: nothing is said */
+    struct tri_vector identities;           /* struct tr_identity: who we are at endpoints */
     struct tri_vector pythons;              /* struct tr_settings_python */
     struct tri_vector object_stores;        /* struct tr_object_store */
     struct tr_settings_http http;

@@ -1,7 +1,8 @@
 /*
- * What the files of settings.h share: settings.c reads the file, settings_plugins.c what it says
- * of plugins, settings_stores.c what it says of object stores, settings_http.c of HTTP,
- * settings_clients.c of its clients, settings_oidc.c of a provider of tokens.
+ * What the files of settings.h share: settings.c reads the file, settings_plugins.c what it says of
+ * plugins, settings_identity.c how these reach clusters, settings_stores.c what it says of object
+ * stores, settings_http.c of HTTP, settings_clients.c of its clients, settings_oidc.c of a provider
+ * of tokens.
  */
 #ifndef TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
 #define TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
@@ -33,6 +34,25 @@ void tri_settings_read_file(struct tri_definition *definition, struct tr_setting
  * is told. */
 bool tri_settings_read_authorization(struct tri_definition *definition, const struct tr_tree *value,
                                      uint8_t *authorization, struct tr_secret *secret);
+
+/* What an endpoint says of a cluster; `what` is the endpoint, for words. */
+struct tri_settings_wish {
+    const char *what;
+    const struct tr_tree *kubeconfig;
+    const struct tr_tree *context;
+    const struct tr_tree *in_cluster;
+};
+
+/*
+ * Completes an endpoint by what it wishes for (settings_identity.c): its URL and who we are there.
+ * `namespace` is the one that is meant where nothing else is said. False: it is told.
+ */
+bool tri_settings_identify(struct tri_definition *definition, struct tr_settings_file *settings,
+                           const struct tri_settings_wish *wish, const char *plugin,
+                           struct tr_webapi_endpoint *endpoint, struct tr_text *namespace);
+
+/* Reads what its command prints (settings_credential.c), for struct tr_identity. */
+int tri_settings_read_credential(struct tr_bytes printed, struct tr_credential *credential);
 
 /* Reads `object_stores`; `target` is a struct tr_settings_file. */
 void tri_settings_read_stores(struct tri_definition *definition, const struct tr_tree *value,

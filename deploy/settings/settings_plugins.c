@@ -19,6 +19,7 @@ struct endpoint_reader {
     struct tr_settings_file *settings;
     const struct tr_plugin *plugin;
     struct tr_webapi_endpoint endpoint;
+    struct tri_settings_wish wish;
 };
 
 /* ---------------------------------------------------------------- finding and loading */
@@ -313,6 +314,25 @@ static void read_authorization(struct tri_definition *definition, const struct t
                                           &reader->endpoint.secret);
 }
 
+#define READ_WISH(name)                                                                     \
+    static void read_##name(struct tri_definition *definition, const struct tr_tree *value, \
+                            void *target)                                                   \
+    {                                                                                       \
+        struct tr_text text;                                                                \
+        struct endpoint_reader *reader = target;                                            \
+        if (!tr_webapi_takes_kubeconfig(reader->plugin)) {                                  \
+            tri_report_add(definition->report, value->place, "InvalidValue",                \
+                           "the plugin %s has no key '%s'\nwrite url, or endpoint: URL",    \
+                           reader->plugin->id, #name);                                      \
+        } else if (tri_keys_read_text(definition, value, &text)) {                          \
+            reader->wish.name = value;                                                      \
+        }                                                                                   \
+    }
+READ_WISH(kubeconfig)
+READ_WISH(context)
+READ_WISH(in_cluster)
+#undef READ_WISH
+
 /* Those of a plugin alone, those of both, and that of an endpoint alone. */
 static const struct tri_key keys[] = {
     {"path", NULL, 0},
@@ -331,6 +351,9 @@ static const struct tri_key keys[] = {
     {"client_certificate", read_client_certificate, 0},
     {"client_key", read_client_key, 0},
     {"insecure", read_insecure, 0},
+    {"kubeconfig", read_kubeconfig, 0},
+    {"context", read_context, 0},
+    {"in_cluster", read_in_cluster, 0},
     {"url", read_url, 0},
 };
 #define PLUGIN_KEYS keys, TR_COUNT_OF(keys) - 1
@@ -474,6 +497,49 @@ static bool read_own(struct tri_definition *definition, struct endpoint_reader *
 
 /* --------------------------------------------------------------------------- endpoints */
 
+/* The plugin's own keys with a namespace, unless they have one. */
+static const struct tr_tree *with_namespace(struct tri_definition *definition,
+                                            const struct tr_tree *own, struct tr_text namespace)
+{
+    struct tr_tree *given = tri_tree_new(definition->scratch, TR_TREE_MAP, own->place);
+    struct tr_tree *key = tri_tree_new(definition->scratch, TR_TREE_STRING, own->place);
+    struct tr_tree *value = tri_tree_new(definition->scratch, TR_TREE_STRING, own->place);
+    struct tr_pair *pair = tr_arena_array(definition->scratch, 1, sizeof *pair);
+    if (given == NULL || key == NULL || value == NULL || pair == NULL) {
+        return NULL;
+    }
+    key->text = tr_text_of("namespace");
+    value->text = namespace;
+    *pair = (struct tr_pair){.key = key, .value = value};
+    given->pairs = pair;
+    given->count = 1;
+    return merge(definition, own, given);
+}
+
+/* Whether an endpoint leaves to others where it is and who we are there. */
+static bool has_wish(const struct endpoint_reader *reader)
+{
+    return reader->wish.kubeconfig != NULL || reader->wish.context != NULL ||
+           reader->wish.in_cluster != NULL;
+}
+
+/* Does as it wishes; `own` may get the namespace that was meant. False: it is told. */
+static bool identify(struct tri_definition *definition, struct endpoint_reader *reader,
+                     const char *what, const struct tr_tree **own)
+{
+    struct tr_text namespace = {0};
+    if (!has_wish(reader)) {
+        return true;
+    }
+    reader->wish.what = what;
+    if (!tri_settings_identify(definition, reader->settings, &reader->wish, reader->plugin->id,
+                               &reader->endpoint, &namespace)) {
+        return false;
+    }
+    *own = namespace.size > 0 ? with_namespace(definition, *own, namespace) : *own;
+    return *own != NULL;
+}
+
 static void add_endpoint(struct tri_definition *definition, struct tri_place place,
                          const struct endpoint_reader *reader)
 {
@@ -514,7 +580,10 @@ static void read_endpoint(struct tri_definition *definition, const struct endpoi
     }
     reader.endpoint.name = tr_arena_text(&base->settings->arena, name.text);
     tri_keys_read_keys(definition, known, what, ENDPOINT_KEYS, &reader);
-    if (tr_tree_find(known, "url") == NULL) {
+    if (!identify(definition, &reader, what, &own)) {
+        return;
+    }
+    if (reader.endpoint.url.size == 0 && tr_tree_find(known, "url") == NULL) {
         tri_report_add(definition->report, pair->value->place, "ValueRequired",
                        "%s has no url\nwrite url: http://HOST[:PORT][/PATH], or https://", what);
     }
@@ -557,9 +626,10 @@ static void read_webapi(struct tri_definition *definition, struct endpoint_reade
                        "%s has 'endpoint' and 'endpoints'\nwrite one of them", what);
     } else if (endpoints != NULL) {
         read_endpoints(definition, reader, endpoints, own);
-    } else if (endpoint != NULL) {
-        if (read_own(definition, reader, own, what) && reader->endpoint.url.size > 0) {
-            add_endpoint(definition, endpoint->place, reader);
+    } else if (endpoint != NULL || has_wish(reader)) {
+        bool is_there = identify(definition, reader, what, &own);
+        if (is_there && read_own(definition, reader, own, what) && reader->endpoint.url.size > 0) {
+            add_endpoint(definition, tree->place, reader);
         }
     } else if (tree->count > (path_of(tree) != NULL ? 1 : 0)) {
         tri_report_add(definition->report, tree->place, "ValueRequired",

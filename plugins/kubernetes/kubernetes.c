@@ -366,6 +366,7 @@ static const struct tr_webapi shape = {
     .watch = &watch,
     .rates = {.calls_per_second = TR_KUBERNETES_CALLS_PER_SECOND,
               .calls_at_once = TR_KUBERNETES_CALLS_AT_ONCE},
+    .takes_kubeconfig = true,
 };
 
 static const char *const task_types[] = {"kubernetes", NULL};

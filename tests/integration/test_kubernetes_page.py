@@ -11,7 +11,7 @@ from program import LIMIT_S, ROOT, ProgramTest, wait_until
 from test_settings import place_of
 
 PAGE = (ROOT / "deploy/KUBERNETES.md").read_text()
-ONE, SEVERAL, ROLE = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
+ONE, SEVERAL, SHARED, ROLE = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
 ALLOWED = re.search(r"verbs: \[(.*)\]", ROLE).group(1).split(", ")
 FORBIDDEN = 'pods is forbidden: User "u" cannot {} resource "pods" in API group ""'
 
@@ -59,6 +59,15 @@ class SettingsTest(ProgramTest):
         self.assertEqual(self.endpoints_of(ONE), [("default", "https://10.0.0.1:6443")])
         self.assertEqual(self.endpoints_of(SEVERAL), [("here", "https://10.0.0.1:6443"),
                                                       ("there", "https://10.1.0.1:6443")])
+
+    def test_endpoints_share_a_kubeconfig(self):
+        names = ("here", "there")
+        (self.store / "kubeconfig").write_text(json.dumps({
+            "clusters": [{"name": name, "cluster": {"server": f"https://{name}.example.org"}}
+                         for name in names],
+            "contexts": [{"name": name, "context": {"cluster": name}} for name in names]}))
+        self.assertEqual(self.endpoints_of(SHARED), [("here", "https://here.example.org"),
+                                                     ("there", "https://there.example.org")])
 
     def test_each_mistake_is_told(self):
         path = self.store / "settings.yaml"

@@ -210,7 +210,7 @@ INCLUDES = {
                          "runtime/env/env_limits.h", "runtime/journal/", "runtime/store_open.h",
                          "runtime/link/", "deploy/retention/", "deploy/common/", "deploy/graphs/",
                          "deploy/history/", "deploy/selection/"],
-    "deploy/settings": [*FOR_DEPLOY, "plugins/builtin/",
+    "deploy/settings": [*FOR_DEPLOY, "plugins/builtin/", "plugins/sdk/scan.h",
                         "runtime/store_blobs.h", "runtime/members/member.h", "deploy/settings/",
                         "deploy/common/", "deploy/retention/", "deploy/door/door.h",
                         "deploy/api/clients.h"],
