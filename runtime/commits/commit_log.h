@@ -117,6 +117,8 @@ struct tri_commit_log_lag {
     uint64_t commits;
     uint64_t bytes;     /* of their entries */
     uint64_t bytes_max; /* above this commits wait for the tables; 0: the store has no log */
+    uint64_t sequence;  /* of the last commit that is in the log */
+    uint64_t applied;   /* of the last one that is in the tables, too */
 };
 
 /* Any thread may ask, while the store is open. */

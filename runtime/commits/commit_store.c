@@ -742,7 +742,10 @@ struct tri_commit_log_lag tri_commit_log_lag(struct tri_store *store)
     pthread_mutex_lock(&self->mutex);
     struct tri_commit_log_lag lag = {.commits = self->taken.count + self->list.count,
                                      .bytes = waiting_bytes(self),
-                                     .bytes_max = self->limits.bytes_max};
+                                     .bytes_max = self->limits.bytes_max,
+                                     .sequence = self->applied,
+                                     .applied = self->applied};
+    lag.sequence += lag.commits; /* which follow each other */
     pthread_mutex_unlock(&self->mutex);
     return lag;
 }

@@ -289,9 +289,11 @@ static void test_what_waits_for_the_tables_is_counted(void **state)
     assert_int_equal(lag.commits, 2);
     assert_int_equal(lag.bytes, (uint64_t)2 * TRI_COMMIT_ENTRY_ALIGNMENT);
     assert_int_equal(lag.bytes_max, patient.bytes_max);
+    assert_int_equal(lag.sequence - lag.applied, 2);
     tri_store_close(stand_open_reader(stand));
     assert_int_equal(tri_commit_log_lag(store).commits, 0);
     assert_int_equal(tri_commit_log_lag(store).bytes, 0);
+    assert_int_equal(tri_commit_log_lag(store).applied, lag.sequence);
     assert_int_equal(tri_commit_log_lag(tri_commit_log_below(store)).bytes_max, 0);
     tri_store_close(store);
     stand_free(stand);
