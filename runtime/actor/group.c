@@ -268,15 +268,15 @@ static int choose_partition(const struct tri_worker *worker, uint64_t from, uint
         return 0;
     }
     if (!tr_group_is_none(from) && near < TR_PARTITIONS_MAX &&
-        owners->hosts[near] == owners->self) {
+        owners->hosts[near] == owners->self && !owners->withheld[near]) {
         *partition = near;
         return 0;
     }
-    uint64_t count = tri_owners_count(owners, owners->self);
-    if (count == 0) {
+    uint64_t chosen = tri_owners_choose(owners, number);
+    if (chosen == TR_PARTITIONS_MAX) {
         return TR_NO_CONNECTION;
     }
-    *partition = tri_owners_nth(owners, owners->self, number % count);
+    *partition = chosen;
     return 0;
 }
 

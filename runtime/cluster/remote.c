@@ -581,7 +581,7 @@ void tri_remote_on_owners(struct tri_worker *worker, const struct tr_message *me
 {
     struct tr_interhost_owners told;
     if (tr_message_read(message, interhost_owners, &told) != 0 ||
-        tri_owners_read(&worker->owners, told.view, told.hosts) != 0) {
+        tri_owners_read(&worker->owners, told.view, told.hosts, told.gives) != 0) {
         return;
     }
     find_neighbours(worker);

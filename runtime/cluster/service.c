@@ -185,7 +185,7 @@ static void take_owners(struct tri_interhost_service *service, struct tr_bytes b
     int error = tr_interhost_owners_unpack(tr_envelope_body(bytes.data),
                                            tr_envelope_get(bytes.data, 8, version), &told);
     if (error == 0) {
-        error = tri_owners_read(&service->owners, told.view, told.hosts);
+        error = tri_owners_read(&service->owners, told.view, told.hosts, told.gives);
     }
     if (error == 0) {
         tell_workers(service, &tr_interhost_owners_schema, &told);

@@ -111,26 +111,53 @@ int tri_interhost_thread_tell_peer(struct tr_host *host, const struct tr_peer *p
     return tell(host, &tr_interhost_peer_schema, &told);
 }
 
-int tri_interhost_thread_tell_owners(struct tr_host *host, uint64_t view, const uint16_t *hosts,
-                                     size_t count)
+/* Whether all hosts are known; `*loses`: this one would have a partition no more. */
+static int check_owners(const struct tr_host *host, const uint16_t *hosts, size_t count,
+                        bool *loses)
 {
     const struct tri_directory *directory = &host->shared.directory;
     const struct tri_owners *owners = &host->shared.owners;
+    *loses = false;
     if (count > TR_PARTITIONS_MAX) {
         return TR_INVALID;
     }
     for (size_t i = 0; i < count; i++) {
         bool is_own = hosts[i] == directory->number;
-        if (owners->hosts[i] == directory->number && !is_own) {
-            return TR_INVALID;
-        }
+        *loses = *loses || (owners->hosts[i] == directory->number && !is_own);
         if (!is_own && hosts[i] != 0 && tri_directory_place(directory, hosts[i]) < 0) {
             return TR_NOT_FOUND;
         }
     }
-    struct tr_interhost_owners told = {
-        .view = view, .hosts = {.data = (const uint8_t *)hosts, .size = count * sizeof hosts[0]}};
+    return 0;
+}
+
+static int tell_owners(struct tr_host *host, uint64_t view, const uint16_t *hosts, size_t count,
+                       bool gives)
+{
+    const struct tr_interhost_owners told = {
+        .view = view,
+        .hosts = {.data = (const uint8_t *)hosts, .size = count * sizeof hosts[0]},
+        .gives = gives};
     return tell(host, &tr_interhost_owners_schema, &told);
+}
+
+int tri_interhost_thread_tell_owners(struct tr_host *host, uint64_t view, const uint16_t *hosts,
+                                     size_t count)
+{
+    bool loses = false;
+    int error = check_owners(host, hosts, count, &loses);
+    if (loses) {
+        return TR_INVALID;
+    }
+    return error != 0 ? error : tell_owners(host, view, hosts, count, false);
+}
+
+int tri_interhost_thread_tell_given(struct tr_host *host, uint64_t view, const uint16_t *hosts,
+                                    size_t count)
+{
+    bool loses = false;
+    int error = check_owners(host, hosts, count, &loses);
+    return error != 0 ? error : tell_owners(host, view, hosts, count, true);
 }
 
 void tri_interhost_thread_request_stop(struct tri_interhost_thread *thread)

@@ -24,6 +24,10 @@ TR_MUST_USE int tri_interhost_thread_start(struct tr_host *host,
 TR_MUST_USE int tri_interhost_thread_tell_owners(struct tr_host *host, uint64_t view,
                                                  const uint16_t *hosts, size_t count);
 
+/* The same, and this host gives up partitions that are empty (give.h). */
+TR_MUST_USE int tri_interhost_thread_tell_given(struct tr_host *host, uint64_t view,
+                                                const uint16_t *hosts, size_t count);
+
 /*
  * Another host of which this one has not heard yet, or which is to be reached elsewhere: `address`
  * and `key` (TR_WIRE_KEY_BYTES) are those of its present life, "" and NULL if it has none. By the

@@ -94,27 +94,40 @@ int tri_owners_route(struct tri_owners *owners, uint64_t group, uint16_t number)
     return 0;
 }
 
-int tri_owners_change(struct tri_owners *owners, uint64_t view, const uint16_t *hosts, size_t count)
+static void set_host(struct tri_owners *owners, uint64_t view, size_t partition, uint16_t host)
+{
+    if (owners->hosts[partition] != host) {
+        owners->views[partition] = view;
+        owners->hosts[partition] = host;
+        owners->withheld[partition] = false;
+    }
+}
+
+int tri_owners_give(struct tri_owners *owners, uint64_t view, const uint16_t *hosts, size_t count)
 {
     if (view <= owners->view) {
         return TR_EXISTS;
     }
-    bool is_sound = count <= TR_PARTITIONS_MAX;
-    for (size_t i = 0; is_sound && i < count; i++) {
-        is_sound = owners->hosts[i] != owners->self || hosts[i] == owners->self;
-    }
-    if (!is_sound) {
+    if (count > TR_PARTITIONS_MAX) {
         return TR_INVALID;
     }
     for (size_t i = 0; i < count; i++) {
-        owners->views[i] = hosts[i] == owners->hosts[i] ? owners->views[i] : view;
-        owners->hosts[i] = hosts[i];
+        set_host(owners, view, i, hosts[i]);
     }
     owners->view = view;
     return 0;
 }
 
-int tri_owners_read(struct tri_owners *owners, uint64_t view, struct tr_bytes hosts)
+int tri_owners_change(struct tri_owners *owners, uint64_t view, const uint16_t *hosts, size_t count)
+{
+    bool loses = false;
+    for (size_t i = 0; i < count && i < TR_PARTITIONS_MAX; i++) {
+        loses = loses || (owners->hosts[i] == owners->self && hosts[i] != owners->self);
+    }
+    return loses && view > owners->view ? TR_INVALID : tri_owners_give(owners, view, hosts, count);
+}
+
+int tri_owners_read(struct tri_owners *owners, uint64_t view, struct tr_bytes hosts, bool gives)
 {
     uint16_t read[TR_PARTITIONS_MAX];
     if (hosts.size > sizeof read || hosts.size % sizeof read[0] != 0) {
@@ -123,7 +136,9 @@ int tri_owners_read(struct tri_owners *owners, uint64_t view, struct tr_bytes ho
     if (hosts.size > 0) {
         memcpy(read, hosts.data, hosts.size);
     }
-    return tri_owners_change(owners, view, read, hosts.size / sizeof read[0]);
+    size_t count = hosts.size / sizeof read[0];
+    return gives ? tri_owners_give(owners, view, read, count)
+                 : tri_owners_change(owners, view, read, count);
 }
 
 uint16_t tri_owners_find(const struct tri_owners *owners, uint64_t group)
@@ -156,6 +171,18 @@ uint64_t tri_owners_nth(const struct tri_owners *owners, uint16_t host, uint64_t
         partition++;
     }
     return partition;
+}
+
+uint64_t tri_owners_choose(const struct tri_owners *owners, uint64_t number)
+{
+    uint64_t open[TR_PARTITIONS_MAX];
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < TR_PARTITIONS_MAX; i++) {
+        if (owners->hosts[i] == owners->self && !owners->withheld[i]) {
+            open[count++] = i;
+        }
+    }
+    return count == 0 ? TR_PARTITIONS_MAX : open[number % count];
 }
 
 uint64_t tri_host_group(uint16_t number, uint64_t drawn)

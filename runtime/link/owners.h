@@ -25,6 +25,7 @@ struct tri_owners {
     uint16_t hosts[TR_PARTITIONS_MAX];  /* of each partition; 0: nobody that is known */
     uint64_t views[TR_PARTITIONS_MAX];  /* in which each got that host; 0: before this one began */
     uint32_t epochs[TR_PARTITIONS_MAX]; /* of the own ones: how many hosts each has had before */
+    bool withheld[TR_PARTITIONS_MAX];   /* of the own ones: no group begins there any more */
     uint32_t route_count;
     uint32_t route_capacity;
     struct tri_group_route *routes; /* sorted by group */
@@ -49,8 +50,16 @@ TR_MUST_USE int tri_owners_route(struct tri_owners *owners, uint64_t group, uint
 TR_MUST_USE int tri_owners_change(struct tri_owners *owners, uint64_t view, const uint16_t *hosts,
                                   size_t count);
 
-/* The same, with two bytes for each host in the machine's order. */
-TR_MUST_USE int tri_owners_read(struct tri_owners *owners, uint64_t view, struct tr_bytes hosts);
+/*
+ * The same, and this host gives up what it has no more: nothing lies there, and no group begins
+ * there (runtime/host/give.h).
+ */
+TR_MUST_USE int tri_owners_give(struct tri_owners *owners, uint64_t view, const uint16_t *hosts,
+                                size_t count);
+
+/* One of both, with two bytes for each host in the machine's order. */
+TR_MUST_USE int tri_owners_read(struct tri_owners *owners, uint64_t view, struct tr_bytes hosts,
+                                bool gives);
 
 /* As tri_owners_host, where a look at the array is not enough. */
 uint16_t tri_owners_find(const struct tri_owners *owners, uint64_t group);
@@ -84,6 +93,9 @@ static inline uint64_t tri_partition_voice(uint64_t partition)
 /* How many partitions a host has; and one of them by its place, TR_PARTITIONS_MAX: it has fewer. */
 uint64_t tri_owners_count(const struct tri_owners *owners, uint16_t host);
 uint64_t tri_owners_nth(const struct tri_owners *owners, uint16_t host, uint64_t place);
+
+/* One of this host's partitions where groups begin, any by `number`; TR_PARTITIONS_MAX: none. */
+uint64_t tri_owners_choose(const struct tri_owners *owners, uint64_t number);
 
 /* The number of a group's host; 0: nobody that is known. */
 static inline uint16_t tri_owners_host(const struct tri_owners *owners, uint64_t group)

@@ -73,11 +73,13 @@
 
 /*
  * From the program to the interhost service, and from there to the workers: the host of each
- * partition, two bytes each in the machine's order, in a view (runtime/link/owners.h).
+ * partition, two bytes each in the machine's order, in a view (runtime/link/owners.h); and whether
+ * this host gives up those that it has in none of them.
  */
 #define TR_INTERHOST_OWNERS_FIELDS(FIELD, ARRAY) \
     FIELD(u64, view, 1, 0)                       \
-    FIELD(bytes, hosts, 1, 0)
+    FIELD(bytes, hosts, 1, 0)                    \
+    FIELD(bool, gives, 2, 0)
 
 /*
  * From the program to the interhost service: where another host is to be reached, and its public
@@ -118,7 +120,7 @@
     S(interhost_ended, 65, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_ENDED_FIELDS)   \
     S(interhost_link, 66, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_LINK_FIELDS)     \
     S(interhost_lost, 67, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_LOST_FIELDS)     \
-    S(interhost_owners, 68, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_OWNERS_FIELDS) \
+    S(interhost_owners, 68, TR_MESSAGE, 2, TR_HINT | TR_PRIORITY, TR_INTERHOST_OWNERS_FIELDS) \
     S(interhost_view, 69, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_VIEW_FIELDS)     \
     S(interhost_peer, 70, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_PEER_FIELDS)     \
     S(interhost, 1, TR_STATE, 1, 0, TR_INTERHOST_FIELDS)

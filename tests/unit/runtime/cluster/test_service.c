@@ -328,6 +328,7 @@ static void tell(const struct tr_schema *schema, const void *body)
     struct tr_writer writer = tr_writer_of(message + size, sizeof message - size);
     assert_int_equal(schema->pack(body, &writer), 0);
     tr_envelope_put(message, 32, body_size, (uint32_t)tr_writer_size(&writer));
+    tr_envelope_put(message, 8, version, (uint8_t)schema->version);
     struct tri_frame_builder builder = {0};
     size += tr_writer_size(&writer);
     assert_int_equal(tri_frame_add(&builder, (struct tr_bytes){message, size}, false), 0);
@@ -401,6 +402,20 @@ static void tells_workers_of_later_views_only(void **state)
     assert_int_equal(tri_owners_host(&service.owners, sender_group), 1);
 }
 
+static void gives_up_what_is_given(void **state)
+{
+    (void)state;
+    const uint16_t hosts[] = {0, 1, 2, 3};
+    tell_owners(5, 1);
+    tell(&tr_interhost_owners_schema,
+         &(struct tr_interhost_owners){
+             .view = 6,
+             .hosts = {.data = (const uint8_t *)hosts, .size = sizeof hosts},
+             .gives = true});
+    assert_int_equal(told(tr_interhost_owners_schema.id), 2);
+    assert_int_equal(tri_owners_host(&service.owners, sender_group), 2);
+}
+
 /* They have become neighbours, and speak by their interhost actors as before. */
 static void passes_in_what_is_for_this_host(void **state)
 {
@@ -449,6 +464,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(is_down_when_the_wire_is_full, begin, end),
         cmocka_unit_test_setup_teardown(meets_hosts_that_come_later, begin, end),
         cmocka_unit_test_setup_teardown(tells_workers_of_later_views_only, begin, end),
+        cmocka_unit_test_setup_teardown(gives_up_what_is_given, begin, end),
         cmocka_unit_test_setup_teardown(passes_in_what_is_for_this_host, begin, end),
         cmocka_unit_test_setup_teardown(sends_to_the_host_that_has_the_partition, begin, end),
         cmocka_unit_test_setup_teardown(takes_nothing_of_a_host_that_has_lost_the_partition, begin,

@@ -107,9 +107,9 @@ static void gets_partitions_and_loses_none(void **state)
     assert_int_equal(tri_owners_change(&owners, 1, loses, 3), TR_INVALID);
     assert_int_equal(tri_owners_change(&owners, 1, many, TR_PARTITIONS_MAX + 1), TR_INVALID);
     struct tr_bytes odd = {.data = (const uint8_t *)gets, .size = 3};
-    assert_int_equal(tri_owners_read(&owners, 1, odd), TR_INVALID);
+    assert_int_equal(tri_owners_read(&owners, 1, odd, false), TR_INVALID);
     assert_int_equal(owners.view, 0);
-    assert_int_equal(tri_owners_read(&owners, 1, (struct tr_bytes){0}), 0);
+    assert_int_equal(tri_owners_read(&owners, 1, (struct tr_bytes){0}, false), 0);
     assert_int_equal(owners.view, 1);
     assert_false(tri_owners_is_here(&owners, got));
     assert_int_equal(tri_owners_change(&owners, 2, gets, 3), 0); /* which is loaded */
@@ -121,6 +121,38 @@ static void gets_partitions_and_loses_none(void **state)
     assert_int_equal(tri_owners_epoch(&owners, tri_host_group(1, 1)), 0);
     const uint16_t lost_again[] = {0, 1, 2};
     assert_int_equal(tri_owners_change(&owners, 3, lost_again, 3), TR_INVALID);
+    assert_int_equal(tri_owners_change(&owners, 2, lost_again, 3), TR_EXISTS);
+}
+
+static void gives_partitions_in_which_nothing_begins(void **state)
+{
+    (void)state;
+    struct tri_owners owners;
+    const uint16_t had[] = {1, 1, 1, 2};
+    const uint16_t gives[] = {1, 1, 2, 2};
+    const uint64_t given = tri_partition_origin(2) | 16;
+    tri_owners_init(&owners, 1);
+    assert_int_equal(tri_owners_change(&owners, 1, had, 4), 0);
+    assert_int_equal(tri_owners_choose(&owners, 5), 2);
+    owners.withheld[0] = true;
+    owners.withheld[2] = true;
+    assert_int_equal(tri_owners_choose(&owners, 5), 1);
+    assert_int_equal(tri_owners_give(&owners, 1, gives, 4), TR_EXISTS);
+    assert_int_equal(tri_owners_give(&owners, 2, gives, TR_PARTITIONS_MAX + 1), TR_INVALID);
+    assert_int_equal(tri_owners_give(&owners, 2, gives, 4), 0);
+    assert_int_equal(tri_owners_host(&owners, given), 2);
+    assert_int_equal(tri_owners_view(&owners, given), 2);
+    assert_true(owners.withheld[0]);
+    assert_int_equal(tri_owners_change(&owners, 3, had, 4), 0); /* it comes back */
+    assert_false(owners.withheld[2]);
+    assert_int_equal(tri_owners_choose(&owners, 5), 2);
+    owners.withheld[1] = true;
+    owners.withheld[2] = true;
+    assert_int_equal(tri_owners_choose(&owners, 5), TR_PARTITIONS_MAX);
+    struct tr_bytes bytes = {.data = (const uint8_t *)gives, .size = sizeof gives};
+    assert_int_equal(tri_owners_read(&owners, 4, bytes, false), TR_INVALID);
+    assert_int_equal(tri_owners_read(&owners, 4, bytes, true), 0);
+    assert_int_equal(tri_owners_host(&owners, given), 2);
 }
 
 int main(void)
@@ -131,6 +163,7 @@ int main(void)
         cmocka_unit_test(finds_hosts_by_their_own_groups),
         cmocka_unit_test(changes_in_the_order_of_views),
         cmocka_unit_test(gets_partitions_and_loses_none),
+        cmocka_unit_test(gives_partitions_in_which_nothing_begins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
