@@ -205,6 +205,65 @@ void tri_member_divide(const struct tri_member_view *view, uint64_t lost, uint64
     }
 }
 
+/* ---- Spreading. ------------------------------------------------------------------------------ */
+
+static bool listens(const struct tri_member *member)
+{
+    return member->state == TRI_MEMBER_UP && member->silent_ms < member->lease_ms &&
+           member->has_key && member->address[0] != '\0';
+}
+
+static struct receiver *find_most(struct receiver *receivers, size_t count)
+{
+    struct receiver *most = &receivers[0];
+    for (size_t i = 1; i < count; i++) {
+        most = receivers[i].owned > most->owned ? &receivers[i] : most;
+    }
+    return most;
+}
+
+/* The last partition before `end` that a host may give; the end: there is none. */
+static size_t find_gift(const struct tri_member_view *view, uint64_t self, const bool *may,
+                        size_t end)
+{
+    for (size_t i = end; i > 0; i--) {
+        if (view->partitions[i - 1] == self && (may == NULL || may[i - 1])) {
+            return i - 1;
+        }
+    }
+    return end;
+}
+
+/* All of them find the same, each by itself, as long as they look at the same view. */
+void tri_member_spread(const struct tri_member_view *view, uint64_t self, const bool *may,
+                       struct tri_member_shares *shares)
+{
+    struct receiver hosts[TRI_MEMBERS_MAX];
+    size_t count = 0;
+    size_t end = view->partition_count;
+    *shares = (struct tri_member_shares){.count = view->partition_count};
+    for (size_t i = 0; i < view->count; i++) {
+        const struct tri_member *member = &view->members[i];
+        if (listens(member)) {
+            hosts[count++] = (struct receiver){member->number, member->owned};
+        }
+    }
+    while (count > 1) {
+        struct receiver *most = find_most(hosts, count);
+        struct receiver *fewest = find_fewest(hosts, count);
+        if (most->owned < fewest->owned + 2) {
+            break;
+        }
+        most->owned--;
+        fewest->owned++;
+        size_t gift = most->host == self ? find_gift(view, self, may, end) : end;
+        if (gift < end) {
+            shares->hosts[gift] = fewest->host;
+            end = gift;
+        }
+    }
+}
+
 /* ---- In words. ------------------------------------------------------------------------------- */
 
 const char *tri_member_show(const struct tri_member *member)

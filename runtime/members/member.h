@@ -166,6 +166,15 @@ struct tri_member_shares {
 void tri_member_divide(const struct tri_member_view *view, uint64_t lost, uint64_t taker,
                        struct tri_member_shares *shares);
 
+/*
+ * What a host gives of its partitions to others that have fewer of them, live, and say where they
+ * listen: so many that no two of them are more than one apart, once each has given its part. Those
+ * that it may not give (`may`; NULL: it may give all) it keeps; it gives its last ones first. A
+ * host that listens and has none is one that comes.
+ */
+void tri_member_spread(const struct tri_member_view *view, uint64_t self, const bool *may,
+                       struct tri_member_shares *shares);
+
 /* What a person is told of a host: its state, or "standing by", or "suspected". */
 const char *tri_member_show(const struct tri_member *member);
 

@@ -16,6 +16,9 @@ struct tri_registry_ops {
     int (*look)(struct tri_registry *registry, struct tri_member_view *view);
     int (*take)(struct tri_registry *registry, const struct tri_member *seen,
                 const struct tri_member_shares *shares, const char *why);
+    int (*vacant)(struct tri_registry *registry, bool *vacant, uint64_t *view);
+    int (*give)(struct tri_registry *registry, const struct tri_member_shares *shares,
+                const uint32_t *epochs, uint64_t *view);
     int (*leave)(struct tri_registry *registry);
     int (*forget)(struct tri_registry *registry, uint64_t number);
     int (*keep)(struct tri_registry *registry, enum tri_member_processes processes);
@@ -66,6 +69,34 @@ TR_MUST_USE static inline int tri_registry_take(struct tri_registry *registry,
                                                 const char *why)
 {
     return registry->ops->take(registry, seen, shares, why);
+}
+
+/*
+ * In which of its partitions nothing lies (`vacant`, TR_PARTITIONS_MAX; false for those that it has
+ * not), and a new view, in which nothing has changed yet. Partitions where nothing may begin any
+ * more, and nothing is left to be written, stay so. TR_FENCED: the host is not up; others as those
+ * of tri_registry_look.
+ */
+TR_MUST_USE static inline int tri_registry_vacant(struct tri_registry *registry, bool *vacant,
+                                                  uint64_t *view)
+{
+    return registry->ops->vacant(registry, vacant, view);
+}
+
+/*
+ * Gives partitions of the host that it speaks for to others, each to its host in `shares`, in one
+ * transaction; `epochs` are those of the look by which they are given (tri_member_view), and `view`
+ * is that of the change, or a later one. Said again it changes nothing: what the host does not have
+ * any more as it was then was given before. TR_INVALID: something lies in one of them, or a host is
+ * not up; nothing is given, and nothing will be by this, and the view is a new one. TR_BUSY: it may
+ * be given or not, and is to be said again; TR_FENCED: the host is not up. Others as those of
+ * tri_registry_look.
+ */
+TR_MUST_USE static inline int tri_registry_give(struct tri_registry *registry,
+                                                const struct tri_member_shares *shares,
+                                                const uint32_t *epochs, uint64_t *view)
+{
+    return registry->ops->give(registry, shares, epochs, view);
 }
 
 /* The host that the registry speaks for has left in order. Nothing if it was fenced meanwhile. */

@@ -82,6 +82,35 @@ static const char hand_on[] =
     "   JOIN hosts t ON t.number = s.host AND t.state = $8::bigint"
     "   WHERE s.number = p.number AND s.host <> $1::bigint), $2::bigint)"
     " FROM v WHERE p.host = $1::bigint";
+/*
+ * Rows of groups are looked for by the indexes that lead with the group: a partition is the upper
+ * bits of it.
+ */
+#define LIES_IN(table, column)                                                            \
+    "EXISTS(SELECT FROM " table " t WHERE t." column " >= (p.number << 48) AND t." column \
+    " < ((p.number + 1) << 48))"
+#define IS_VACANT                                                                                 \
+    "NOT " LIES_IN("actors", "key_group") " AND NOT " LIES_IN(                                    \
+        "counters", "key_group") " AND NOT " LIES_IN("pages",                                     \
+                                                     "key_group") " AND NOT " LIES_IN("messages", \
+                                                                                      "to_group")
+#define RAISE_VIEW "UPDATE cluster SET view = view + 1 WHERE id = 1 RETURNING view"
+_Static_assert(TR_GROUP_PARTITION_SHIFT == 48, "statements have it as text");
+
+static const char find_vacant[] =
+    "SELECT p.number FROM partitions p WHERE p.host = $1::bigint AND " IS_VACANT;
+
+/* Those that are given, as they were seen: all of them, and those of them that may go. */
+#define GIFTS                                                                       \
+    "SELECT p.number, s.host FROM unnest($2::bigint[], $3::bigint[], $4::bigint[])" \
+    " AS s(number, host, epoch) JOIN partitions p ON p.number = s.number"           \
+    " AND p.host = $1::bigint AND p.epoch = s.epoch"
+static const char count_kept[] =
+    "SELECT count(*) FROM (" GIFTS ") AS p LEFT JOIN hosts h ON h.number = p.host"
+    " AND h.state = $5::bigint WHERE NOT (h.number IS NOT NULL AND " IS_VACANT ")";
+static const char hand_over[] =
+    "UPDATE partitions t SET host = g.host, epoch = epoch + 1, view = $5::bigint"
+    " FROM (" GIFTS ") AS g WHERE t.number = g.number";
 static const char put_fence[] =
     "UPDATE fences SET incarnation = $2::bigint, last_number = $3::bigint, commits = $4::bigint,"
     " checksum = $5::bigint WHERE number = $1::bigint";
@@ -413,16 +442,23 @@ int tri_postgres_put_fence(struct tri_postgres *self, uint64_t number,
 /* Room for an array of as many numbers. */
 #define ARRAY_BYTES ((size_t)TR_PARTITIONS_MAX * NUMBER_BYTES + 3)
 
-/* The numbers of the partitions that are given, or the hosts that get them, as arrays in text. */
-static void print_shares(const struct tri_member_shares *shares, bool is_hosts, char *text)
+/* What is said of each partition that is given. */
+enum shares_part { SHARES_NUMBERS, SHARES_HOSTS, SHARES_EPOCHS };
+
+/* As an array in text. */
+static void print_shares(const struct tri_member_shares *shares, enum shares_part part,
+                         const uint32_t *epochs, char *text)
 {
     size_t at = 0;
     text[at++] = '{';
     for (size_t i = 0; shares != NULL && i < shares->count; i++) {
         if (shares->hosts[i] != 0) {
             const char *separator = at > 1 ? "," : "";
-            int size = snprintf(text + at, ARRAY_BYTES - at, "%s%lld", separator,
-                                is_hosts ? (long long)shares->hosts[i] : (long long)i);
+            uint64_t number = part == SHARES_HOSTS    ? shares->hosts[i]
+                              : part == SHARES_EPOCHS ? epochs[i]
+                                                      : i;
+            int size =
+                snprintf(text + at, ARRAY_BYTES - at, "%s%lld", separator, (long long)number);
             at += (size_t)size;
         }
     }
@@ -438,8 +474,8 @@ int tri_postgres_hand_on(struct tri_postgres *self, uint64_t from, uint64_t to,
     if (arrays == NULL) {
         return report_memory(self);
     }
-    print_shares(shares, false, arrays);
-    print_shares(shares, true, arrays + ARRAY_BYTES);
+    print_shares(shares, SHARES_NUMBERS, NULL, arrays);
+    print_shares(shares, SHARES_HOSTS, NULL, arrays + ARRAY_BYTES);
     const char *parameters[] = {print(from, texts[0]),
                                 print(to, texts[1]),
                                 print(incarnation, texts[2]),
@@ -450,6 +486,74 @@ int tri_postgres_hand_on(struct tri_postgres *self, uint64_t from, uint64_t to,
                                 print(TRI_MEMBER_UP, texts[4])};
     int error =
         run(self, hand_on, TR_COUNT_OF(parameters), parameters, "taking the work of a host");
+    tr_free(arrays);
+    return error;
+}
+
+/* ---- Giving. --------------------------------------------------------------------------------- */
+
+int tri_postgres_raise_view(struct tri_postgres *self, uint64_t *view)
+{
+    int error = ask_number(self, RAISE_VIEW, 0, NULL, "waiting for its turn", view);
+    return error != TR_NOT_FOUND
+               ? error
+               : tri_postgres_damaged(self, "the row of the table cluster is missing");
+}
+
+int tri_postgres_find_vacant(struct tri_postgres *self, bool *vacant)
+{
+    char text[NUMBER_BYTES];
+    const char *parameters[] = {print(self->host, text)};
+    PGresult *rows = NULL;
+    int error = tri_postgres_query(self, find_vacant, 1, parameters, 1,
+                                   "looking for empty partitions", &rows);
+    if (error != 0) {
+        return error;
+    }
+    memset(vacant, 0, TR_PARTITIONS_MAX * sizeof *vacant);
+    for (int row = 0; row < self->library->ntuples(rows); row++) {
+        uint64_t number = tri_postgres_number(self, rows, row, 0);
+        if (number < TR_PARTITIONS_MAX) {
+            vacant[number] = true;
+        }
+    }
+    self->library->clear(rows);
+    return 0;
+}
+
+static int give(struct tri_postgres *self, const char *const *gifts, uint64_t view)
+{
+    char texts[2][NUMBER_BYTES];
+    const char *counting[] = {gifts[0], gifts[1], gifts[2], gifts[3],
+                              print(TRI_MEMBER_UP, texts[0])};
+    const char *giving[] = {gifts[0], gifts[1], gifts[2], gifts[3], print(view, texts[1])};
+    uint64_t kept = 0;
+    int error = ask_number(self, count_kept, TR_COUNT_OF(counting), counting,
+                           "looking at what is given", &kept);
+    if (error == 0 && kept > 0) {
+        return tri_postgres_report(self, TR_INVALID,
+                                   "of the partitions that are given %llu are not empty, or their "
+                                   "hosts are not up",
+                                   (unsigned long long)kept);
+    }
+    return error != 0 ? error
+                      : run(self, hand_over, TR_COUNT_OF(giving), giving, "giving partitions");
+}
+
+int tri_postgres_give(struct tri_postgres *self, const struct tri_member_shares *shares,
+                      const uint32_t *epochs, uint64_t view)
+{
+    char text[NUMBER_BYTES];
+    char *arrays = tr_alloc(3 * ARRAY_BYTES);
+    if (arrays == NULL) {
+        return report_memory(self);
+    }
+    print_shares(shares, SHARES_NUMBERS, NULL, arrays);
+    print_shares(shares, SHARES_HOSTS, NULL, arrays + ARRAY_BYTES);
+    print_shares(shares, SHARES_EPOCHS, epochs, arrays + 2 * ARRAY_BYTES);
+    const char *gifts[] = {print(self->host, text), arrays, arrays + ARRAY_BYTES,
+                           arrays + 2 * ARRAY_BYTES};
+    int error = give(self, gifts, view);
     tr_free(arrays);
     return error;
 }

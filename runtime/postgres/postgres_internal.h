@@ -389,6 +389,20 @@ TR_MUST_USE int tri_postgres_hand_on(struct tri_postgres *self, uint64_t from, u
                                      uint64_t incarnation, uint64_t state,
                                      const struct tri_member_shares *shares, const char *why);
 
+/* Within a transaction, the first of it: raises the view. */
+TR_MUST_USE int tri_postgres_raise_view(struct tri_postgres *self, uint64_t *view);
+
+/* The host's partitions in which nothing lies (TR_PARTITIONS_MAX). */
+TR_MUST_USE int tri_postgres_find_vacant(struct tri_postgres *self, bool *vacant);
+
+/*
+ * Within a transaction that has raised the view: gives partitions of the host to those in `shares`,
+ * as far as they have these epochs. TR_INVALID, and nothing was changed: something lies in one of
+ * them, or a host is not up.
+ */
+TR_MUST_USE int tri_postgres_give(struct tri_postgres *self, const struct tri_member_shares *shares,
+                                  const uint32_t *epochs, uint64_t view);
+
 /*
  * Says where this incarnation of the host listens, and its public key (NULL: none); nothing if it
  * is not up any more, or the store's tables are those of an earlier program.

@@ -356,6 +356,67 @@ static int take(struct tri_registry *registry, const struct tri_member *seen,
     return error != 0 ? error : TR_BUSY;
 }
 
+/* ---- Giving. --------------------------------------------------------------------------------- */
+
+/* Begins a transaction that changes owners, of a host that is up. */
+static int begin_change(struct postgres_registry *self, const char *what, uint64_t *view)
+{
+    int error = tri_postgres_execute(
+        self->session, "BEGIN; SET LOCAL lock_timeout = '1s'; SET LOCAL synchronous_commit = on",
+        what);
+    if (error == 0) {
+        error = tri_postgres_raise_view(self->session, view);
+    }
+    return error != 0 ? error : check_self(self);
+}
+
+static int vacant(struct tri_registry *registry, bool *found, uint64_t *view)
+{
+    struct postgres_registry *self = of(registry);
+    bool read[TR_PARTITIONS_MAX];
+    uint64_t raised = 0;
+    int error = resume(self);
+    if (error != 0) {
+        return error;
+    }
+    error = begin_change(self, "looking for empty partitions", &raised);
+    if (error == 0) {
+        error = tri_postgres_find_vacant(self->session, read);
+    }
+    if (error == 0) {
+        error = tri_postgres_execute(self->session, "COMMIT", "looking for empty partitions");
+    }
+    tri_postgres_rollback(self->session);
+    if (error == 0) {
+        memcpy(found, read, sizeof read);
+        *view = raised;
+    }
+    return error;
+}
+
+/* The view is raised in any case: what is not given this host takes back by it. */
+static int give(struct tri_registry *registry, const struct tri_member_shares *shares,
+                const uint32_t *epochs, uint64_t *view)
+{
+    struct postgres_registry *self = of(registry);
+    uint64_t raised = 0;
+    int error = resume(self);
+    if (error != 0) {
+        return error;
+    }
+    error = begin_change(self, "giving partitions", &raised);
+    int given = error == 0 ? tri_postgres_give(self->session, shares, epochs, raised) : 0;
+    error = error == 0 && given != TR_INVALID ? given : error;
+    if (error == 0) {
+        error = tri_postgres_execute(self->session, "COMMIT", "giving partitions");
+    }
+    tri_postgres_rollback(self->session);
+    if (error == 0) {
+        *view = raised;
+    }
+    return error != 0 ? error : given;
+}
+
 /* ---- The rest. ------------------------------------------------------------------------------- */
 
 static int leave(struct tri_registry *registry)
@@ -420,6 +481,8 @@ static const struct tri_registry_ops registry_ops = {
     .join = join,
     .look = look,
     .take = take,
+    .vacant = vacant,
+    .give = give,
     .leave = leave,
     .forget = forget,
     .keep = keep,

@@ -243,6 +243,69 @@ static int take(struct tri_registry *registry, const struct tri_member *seen,
     return 0;
 }
 
+static int vacant(struct tri_registry *registry, bool *found, uint64_t *view)
+{
+    struct model_registry *self = of(registry);
+    struct tri_hosts_model *model = self->model;
+    int error = ask(self);
+    if (error != 0) {
+        return error;
+    }
+    if (own(self) == NULL) {
+        return report(self, TR_FENCED, "this host was fenced");
+    }
+    for (size_t i = 0; i < TR_PARTITIONS_MAX; i++) {
+        found[i] = i < model->view.partition_count && model->view.partitions[i] == registry->self &&
+                   !model->occupied[i];
+    }
+    *view = ++model->view.view;
+    return 0;
+}
+
+/* How many of those that are given are as they were seen, and whether each of these may go. */
+static size_t count_gifts(const struct model_registry *self, const struct tri_member_shares *shares,
+                          const uint32_t *epochs, bool *may_go)
+{
+    struct tri_hosts_model *model = self->model;
+    size_t count = 0;
+    for (size_t i = 0; i < shares->count; i++) {
+        bool is_gift = shares->hosts[i] != 0 && model->view.partitions[i] == self->registry.self &&
+                       model->view.epochs[i] == epochs[i];
+        const struct tri_member *member = find(model, shares->hosts[i]);
+        bool is_up = member != NULL && member->state == TRI_MEMBER_UP;
+        *may_go = *may_go && (!is_gift || (is_up && !model->occupied[i]));
+        count += is_gift;
+    }
+    return count;
+}
+
+static int give(struct tri_registry *registry, const struct tri_member_shares *shares,
+                const uint32_t *epochs, uint64_t *view)
+{
+    struct model_registry *self = of(registry);
+    struct tri_hosts_model *model = self->model;
+    bool may_go = true;
+    int error = ask(self);
+    if (error != 0) {
+        return error;
+    }
+    if (own(self) == NULL && !model->gives_whatever_it_has) {
+        return report(self, TR_FENCED, "this host was fenced");
+    }
+    size_t count = count_gifts(self, shares, epochs, &may_go);
+    *view = ++model->view.view;
+    if (!may_go) {
+        return report(self, TR_INVALID, "something lies there, or a host is not up");
+    }
+    for (size_t i = 0; i < shares->count && (count > 0 || model->gives_whatever_it_has); i++) {
+        if (shares->hosts[i] != 0) {
+            tri_hosts_model_give(model, i, shares->hosts[i]);
+        }
+    }
+    *view = model->view.view;
+    return 0;
+}
+
 static int leave(struct tri_registry *registry)
 {
     struct model_registry *self = of(registry);
@@ -319,6 +382,8 @@ struct tri_registry *tri_model_registry_open(struct tri_hosts_model *model)
     static const struct tri_registry_ops ops = {.join = join,
                                                 .look = look,
                                                 .take = take,
+                                                .vacant = vacant,
+                                                .give = give,
                                                 .leave = leave,
                                                 .forget = forget,
                                                 .keep = keep,

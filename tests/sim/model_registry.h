@@ -15,10 +15,12 @@ struct tri_hosts_model {
     uint64_t incarnations;             /* given so far */
     uint64_t numbers;
     uint64_t now_ms;
-    bool is_away; /* it does not answer */
+    bool is_away;                     /* it does not answer */
+    bool occupied[TR_PARTITIONS_MAX]; /* something lies there */
     /* What tests of the simulator plant. */
     bool takes_whatever_was_seen; /* fences without looking whether the other one lives */
     bool keeps_incarnation;       /* gives the work away without raising the incarnation */
+    bool gives_whatever_it_has;   /* gives partitions without looking whose they are by now */
 };
 
 /* A session of it; closing it frees it. NULL: no memory. */

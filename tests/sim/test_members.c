@@ -4,7 +4,8 @@
  * What a host makes of what it sees is the real code (runtime/members/member.h), the database is
  * the model. In half of the worlds there is one partition, so one host has the work; in the others
  * there are some, and several hosts work. At every moment: only the host of a partition commits to
- * it, and nobody is fenced who showed a sign of life while others could see it. In the end each
+ * it, and nobody is fenced who showed a sign of life while others could see it. Who has more
+ * partitions than another that listens gives it some. In the end each
  * partition has a host that knows of it and goes on, and those that work know by which key each of
  * them listens in its present life.
  *
@@ -35,6 +36,7 @@ enum bug {
     COUNTS_OUTAGE,     /* takes its own late look for another's silence */
     LOOKS_AT_FIRST,    /* takes only the work of the host of the first partition */
     LISTENS_ONCE,      /* goes on with what its first life has said of where it listens */
+    GIVES_LOST,        /* gives what it had, though another may have it by now */
 };
 
 /* A host: a process that looks once a second, by a clock of its own. */
@@ -45,10 +47,13 @@ struct host {
     struct tri_member_view seen; /* its last look */
     const struct tri_member *target;
     bool has[PARTITIONS]; /* the partitions that it knows to be its own */
-    bool is_active;       /* it has found that it has work, and commits */
-    uint64_t incarnation; /* as which it works then, and its key */
-    uint64_t listening;   /* the incarnation that has said where it listens */
-    uint32_t speed;       /* of its clock, in hundredths */
+    bool is_giving;       /* some of them, where it commits no more */
+    struct tri_member_shares gifts;
+    uint32_t epochs[TR_PARTITIONS_MAX]; /* of the look by which they are given */
+    bool is_active;                     /* it has found that it has work, and commits */
+    uint64_t incarnation;               /* as which it runs, and its key */
+    uint64_t listening;                 /* the incarnation that has said where it listens */
+    uint32_t speed;                     /* of its clock, in hundredths */
     uint64_t clock_us;
     uint64_t next_look_ms; /* by its clock */
     uint64_t still_ms;     /* it stands still for so long, by the world's time */
@@ -62,11 +67,13 @@ struct world {
     enum bug bug;
     uint64_t away_ms;   /* nobody reaches the database */
     bool stays_without; /* the first host does not come back in the end */
+    bool all_come;      /* whoever has no work says where it listens, too, and gets some */
     /* How long each host has shown no sign, not counting the time in which nobody could see one. */
     uint64_t silent_ms[HOSTS];
     uint64_t commits;
     uint64_t takes;
     uint64_t handed_on; /* partitions that went to another one than the taker */
+    uint64_t given;     /* partitions that a host gave to another */
     const char *wrong;
 };
 
@@ -97,6 +104,7 @@ static void end(struct host *host)
     tri_registry_close(host->registry);
     host->registry = NULL;
     host->is_active = false;
+    host->is_giving = false;
     memset(host->has, 0, sizeof host->has);
 }
 
@@ -115,6 +123,7 @@ static void begin(struct world *world, struct host *host)
         return;
     }
     host->watch = (struct tri_member_watch){.self = host->registry->self};
+    host->incarnation = host->registry->incarnation;
     host->next_look_ms = clock_ms(host);
     sign(world, host);
 }
@@ -182,7 +191,8 @@ static void look(struct world *world, struct host *host, bool is_late)
         return;
     }
     for (size_t i = 0; i < PARTITIONS && i < host->seen.partition_count; i++) {
-        host->has[i] = host->seen.partitions[i] == host->registry->self;
+        bool is_going = host->is_giving && host->gifts.hosts[i] != 0;
+        host->has[i] = host->seen.partitions[i] == host->registry->self && !is_going;
     }
     bool is_meant =
         world->bug != LOOKS_AT_FIRST || (owner != NULL && owner->number == host->seen.owner);
@@ -212,6 +222,28 @@ static void listen_once(struct world *world, struct host *host)
     if (!has_listened && tri_registry_listen(host->registry, host->name, key) == 0) {
         host->listening = host->incarnation;
     }
+}
+
+/* It commits to what it gives no more, and gives it at its next turn, whenever that is. */
+static void begin_to_give(struct host *host)
+{
+    const struct tri_member_view *seen = &host->seen;
+    tri_member_spread(seen, host->registry->self, NULL, &host->gifts);
+    memcpy(host->epochs, seen->epochs, sizeof host->epochs);
+    for (size_t i = 0; i < PARTITIONS && i < host->gifts.count; i++) {
+        host->is_giving = host->is_giving || host->gifts.hosts[i] != 0;
+        host->has[i] = host->has[i] && host->gifts.hosts[i] == 0;
+    }
+}
+
+static void give(struct world *world, struct host *host)
+{
+    uint64_t view = 0;
+    size_t before = tri_hosts_model_owned(&world->model, host->registry->self);
+    if (tri_registry_give(host->registry, &host->gifts, host->epochs, &view) != TR_BUSY) {
+        host->is_giving = false;
+    }
+    world->given += before - tri_hosts_model_owned(&world->model, host->registry->self);
 }
 
 static void commit(struct world *world, struct host *host)
@@ -256,12 +288,18 @@ static void turn(struct world *world, struct host *host, bool has_faults)
     if (host->registry != NULL && clock_ms(host) >= host->next_look_ms) {
         bool is_late = has_faults && draw_below(&world->draw, 20) == 0;
         look(world, host, is_late);
-        if (host->registry != NULL && host->is_active) {
+        if (host->registry != NULL && (host->is_active || world->all_come)) {
             listen_once(world, host);
+        }
+        if (host->registry != NULL && host->is_active) {
+            begin_to_give(host);
         }
         host->still_ms = is_late ? draw_below(&world->draw, 3 * LEASE_MS) : host->still_ms;
     } else if (host->registry != NULL && host->is_active) {
         commit(world, host);
+        if (host->registry != NULL && host->is_giving) {
+            give(world, host);
+        }
     }
     world->model.is_away = false;
 }
@@ -340,6 +378,24 @@ static void check_links(struct world *world)
     }
 }
 
+/* Where all want work, no two that run have numbers that are more than one apart. */
+static void check_shares(struct world *world)
+{
+    size_t most = 0;
+    size_t fewest = SIZE_MAX;
+    for (size_t i = 0; i < HOSTS; i++) {
+        const struct host *host = &world->hosts[i];
+        if (host->registry != NULL) {
+            size_t owned = tri_hosts_model_owned(&world->model, host->registry->self);
+            most = owned > most ? owned : most;
+            fewest = owned < fewest ? owned : fewest;
+        }
+    }
+    if (world->wrong == NULL && world->all_come && most > fewest + 1) {
+        world->wrong = "a host has too few partitions in the end";
+    }
+}
+
 static void check_end(struct world *world)
 {
     size_t active = 0;
@@ -361,6 +417,7 @@ static void check_end(struct world *world)
         world->wrong = "a partition has no host in the end that goes on with it";
     }
     check_links(world);
+    check_shares(world);
 }
 
 /* Partitions for all hosts, which have begun. */
@@ -372,8 +429,15 @@ static void let_several_work(struct world *world)
     }
 }
 
+/* What has happened in all seeds. */
+struct counts {
+    uint64_t takes;
+    uint64_t handed_on;
+    uint64_t given;
+};
+
 /* What is wrong in a seed; NULL: nothing. */
-static const char *play(uint64_t seed, enum bug bug, uint64_t *takes, uint64_t *handed_on)
+static const char *play(uint64_t seed, enum bug bug, struct counts *counts)
 {
     static const uint32_t speeds[] = {50, 100, 100, 200};
     struct world *world = calloc(1, sizeof *world);
@@ -381,8 +445,10 @@ static const char *play(uint64_t seed, enum bug bug, uint64_t *takes, uint64_t *
     world->draw.state = seed;
     world->bug = bug;
     world->stays_without = seed % 4 < 2;
+    world->all_come = seed % 3 == 0;
     world->model.takes_whatever_was_seen = bug == TAKES_UNSEEN;
     world->model.keeps_incarnation = bug == KEEPS_INCARNATION;
+    world->model.gives_whatever_it_has = bug == GIVES_LOST;
     for (size_t i = 0; i < HOSTS; i++) {
         struct host *host = &world->hosts[i];
         (void)snprintf(host->name, sizeof host->name, "h%zu", i);
@@ -397,11 +463,14 @@ static const char *play(uint64_t seed, enum bug bug, uint64_t *takes, uint64_t *
     for (size_t i = 0; i < HOSTS; i++) {
         world->hosts[i].still_ms = 0;
         world->hosts[i].away_ms = 0;
+        /* One of half speed would be lost for one of double speed again and again. */
+        world->hosts[i].speed = world->all_come ? 100 : world->hosts[i].speed;
     }
     check_end(world);
     const char *wrong = world->wrong;
-    *takes += world->takes;
-    *handed_on += world->handed_on;
+    counts->takes += world->takes;
+    counts->handed_on += world->handed_on;
+    counts->given += world->given;
     for (size_t i = 0; i < HOSTS; i++) {
         end(&world->hosts[i]);
     }
@@ -411,30 +480,29 @@ static const char *play(uint64_t seed, enum bug bug, uint64_t *takes, uint64_t *
 
 static void test_work_has_one_host(void **state)
 {
-    uint64_t takes = 0;
-    uint64_t handed_on = 0;
+    struct counts counts = {0};
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        const char *wrong = play(seed, SOUND, &takes, &handed_on);
+        const char *wrong = play(seed, SOUND, &counts);
         if (wrong != NULL) {
             print_error("seed %llu: %s\n", (unsigned long long)seed, wrong);
         }
         assert_null(wrong);
     }
-    assert_true(takes > SEEDS); /* it happens all the time */
-    assert_true(handed_on > SEEDS / 10);
+    assert_true(counts.takes > SEEDS); /* it happens all the time */
+    assert_true(counts.handed_on > SEEDS / 10);
+    assert_true(counts.given > SEEDS);
 }
 
 static void test_planted_mistakes_are_found(void **state)
 {
-    static const enum bug bugs[] = {TAKES_UNSEEN, KEEPS_INCARNATION, COUNTS_OUTAGE, LOOKS_AT_FIRST,
-                                    LISTENS_ONCE};
+    static const enum bug bugs[] = {TAKES_UNSEEN,   KEEPS_INCARNATION, COUNTS_OUTAGE,
+                                    LOOKS_AT_FIRST, LISTENS_ONCE,      GIVES_LOST};
     (void)state;
     for (size_t i = 0; i < TR_COUNT_OF(bugs); i++) {
-        uint64_t takes = 0;
-        uint64_t handed_on = 0;
+        struct counts counts = {0};
         uint64_t seed = 1;
-        while (seed <= SEEDS_OF_BUG && play(seed, bugs[i], &takes, &handed_on) == NULL) {
+        while (seed <= SEEDS_OF_BUG && play(seed, bugs[i], &counts) == NULL) {
             seed++;
         }
         print_message("mistake %d: found by seed %llu\n", (int)bugs[i], (unsigned long long)seed);

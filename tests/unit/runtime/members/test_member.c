@@ -235,6 +235,69 @@ static void test_partitions_go_where_fewest_are(void **state)
     assert_int_equal(divide(&view), 0);
 }
 
+/* All of them listen, as those that work or come do. */
+static struct tri_member_view listeners_of(const uint64_t owned[4])
+{
+    struct tri_member_view view = work_of(owned);
+    for (size_t i = 0; i < view.count; i++) {
+        view.members[i].has_key = true;
+        view.members[i].address[0] = 'x';
+    }
+    return view;
+}
+
+/* How many partitions the first host gives to each, as digits; each is one that it has and may. */
+static uint64_t spread(const struct tri_member_view *view, const bool *may)
+{
+    struct tri_member_shares shares;
+    uint64_t got[5] = {0};
+    tri_member_spread(view, 1, may, &shares);
+    assert_int_equal(shares.count, view->partition_count);
+    for (size_t i = 0; i < shares.count; i++) {
+        bool is_own = view->partitions[i] == 1 && (may == NULL || may[i]);
+        assert_true(shares.hosts[i] == 0 || is_own);
+        got[shares.hosts[i]]++;
+    }
+    return got[1] * 1000 + got[2] * 100 + got[3] * 10 + got[4];
+}
+
+static void test_partitions_are_given_to_those_with_fewer(void **state)
+{
+    (void)state;
+    const bool may[16] = {false, true, false, true};
+    struct tri_member_view view = listeners_of((const uint64_t[]){8, 0, 0, 0});
+    assert_int_equal(spread(&view, NULL), 222);
+    assert_int_equal(spread(&view, may), 110);
+    view = listeners_of((const uint64_t[]){3, 3, 3, 0});
+    assert_int_equal(spread(&view, NULL), 1);
+    view = listeners_of((const uint64_t[]){2, 3, 3, 1}); /* what the others may give they do */
+    assert_int_equal(spread(&view, NULL), 0);
+    view = listeners_of((const uint64_t[]){3, 2, 2, 2});
+    assert_int_equal(spread(&view, NULL), 0);
+    view = listeners_of((const uint64_t[]){0, 2, 2, 2});
+    assert_int_equal(spread(&view, NULL), 0);
+    struct tri_member_shares shares;
+    view = listeners_of((const uint64_t[]){3, 1, 1, 1});
+    tri_member_spread(&view, 1, NULL, &shares);
+    assert_int_equal(shares.hosts[2], 2); /* the last one goes, to the first of those */
+}
+
+static void test_partitions_are_given_to_who_listens(void **state)
+{
+    (void)state;
+    struct tri_member_view view = listeners_of((const uint64_t[]){8, 0, 0, 0});
+    view.members[1].silent_ms = LEASE_MS;
+    view.members[2].state = TRI_MEMBER_LEFT;
+    view.members[3].address[0] = '\0'; /* it stands by */
+    assert_int_equal(spread(&view, NULL), 0);
+    view = listeners_of((const uint64_t[]){8, 0, 0, 0});
+    view.members[1].has_key = false;
+    assert_int_equal(spread(&view, NULL), 32);
+    view = listeners_of((const uint64_t[]){8, 0, 0, 0});
+    view.members[0].has_key = false; /* itself is not reached yet */
+    assert_int_equal(spread(&view, NULL), 0);
+}
+
 /* A host that works itself finds those that are lost; what it waits for is nobody's else. */
 static void test_who_works_takes_as_well(void **state)
 {
@@ -319,6 +382,8 @@ int main(void)
         cmocka_unit_test(test_a_new_host_is_measured_from_its_coming),
         cmocka_unit_test(test_what_a_row_means),
         cmocka_unit_test(test_partitions_go_where_fewest_are),
+        cmocka_unit_test(test_partitions_are_given_to_those_with_fewer),
+        cmocka_unit_test(test_partitions_are_given_to_who_listens),
         cmocka_unit_test(test_who_works_takes_as_well),
         cmocka_unit_test(test_what_people_are_told),
         cmocka_unit_test(test_when_processes_have_ended),

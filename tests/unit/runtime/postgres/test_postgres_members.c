@@ -320,6 +320,138 @@ static void test_partitions_are_divided(void **state)
     world_end(&world);
 }
 
+/* Where rows of groups are, and what one of them has beside its group. */
+static const struct {
+    const char *table;
+    const char *group;
+    const char *rest;
+} kinds[] = {
+    {"counters", "key_group", "1, 1, 0"},
+    {"actors", "key_group", "1, 1, 1, '', 0"},
+    {"pages", "key_group", "1, 1, '', 0"},
+    {"messages", "to_group", "1, 1, 1, 1, '', 0"},
+};
+#define MESSAGES 3
+
+/* Something lies in a partition from now on. */
+static void occupy(struct world *world, size_t kind, uint64_t partition)
+{
+    char sql[256];
+    if (world->is_model) {
+        world->model->occupied[partition] = true;
+        return;
+    }
+    (void)snprintf(sql, sizeof sql, "INSERT INTO %s SELECT (%llu::bigint << 48) + 7, %s",
+                   kinds[kind].table, (unsigned long long)partition, kinds[kind].rest);
+    stand_spoil(world->stand, sql);
+}
+
+static void empty(struct world *world, size_t kind, uint64_t partition)
+{
+    char sql[256];
+    if (world->is_model) {
+        world->model->occupied[partition] = false;
+        return;
+    }
+    (void)snprintf(sql, sizeof sql, "DELETE FROM %s WHERE %s >> 48 = %llu", kinds[kind].table,
+                   kinds[kind].group, (unsigned long long)partition);
+    stand_spoil(world->stand, sql);
+}
+
+static void test_empty_partitions_are_found(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    bool vacant[TR_PARTITIONS_MAX];
+    uint64_t view = 0;
+    for (uint64_t i = 0; i < 4; i++) {
+        give_partition(&world, i, i == 3 ? second->self : first->self);
+    }
+    for (size_t i = 0; i < TR_COUNT_OF(kinds); i++) {
+        uint64_t before = look(first).view;
+        occupy(&world, i, 1);
+        assert_int_equal(tri_registry_vacant(first, vacant, &view), 0);
+        assert_true(view > before);
+        assert_int_equal(look(first).view, view);
+        assert_true(vacant[0] && !vacant[1] && vacant[2] && !vacant[3] && !vacant[4]);
+        empty(&world, i, 1);
+    }
+    assert_int_equal(tri_registry_vacant(first, vacant, &view), 0);
+    assert_true(vacant[1]);
+    const struct tri_member seen = see(second, first->self);
+    assert_int_equal(tri_registry_take(second, &seen, NULL, "silent"), 0);
+    assert_int_equal(tri_registry_vacant(first, vacant, &view), TR_FENCED);
+    tri_registry_close(first);
+    tri_registry_close(second);
+    world_end(&world);
+}
+
+static void test_partitions_are_given(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    struct tri_registry *left = join(&world, "c");
+    uint64_t view = 0;
+    for (uint64_t i = 0; i < 4; i++) {
+        give_partition(&world, i, first->self);
+    }
+    assert_int_equal(tri_registry_leave(left), 0);
+    struct tri_member_view seen = look(first);
+    struct tri_member_shares shares = {.count = 4, .hosts = {0, second->self, left->self, 0}};
+    /* All or nothing, and the view tells of it. */
+    assert_int_equal(tri_registry_give(first, &shares, seen.epochs, &view), TR_INVALID);
+    assert_true(view > seen.view);
+    assert_int_equal(look(first).view, view);
+    assert_int_equal(see(first, first->self).owned, 4);
+    shares.hosts[2] = second->self;
+    occupy(&world, MESSAGES, 2);
+    assert_int_equal(tri_registry_give(first, &shares, seen.epochs, &view), TR_INVALID);
+    assert_int_equal(see(first, first->self).owned, 4);
+    empty(&world, MESSAGES, 2);
+    occupy(&world, MESSAGES, 3); /* which stays */
+    assert_int_equal(tri_registry_give(first, &shares, seen.epochs, &view), 0);
+    struct tri_member_view now = look(second);
+    const uint64_t after[] = {first->self, second->self, second->self, first->self};
+    for (size_t i = 0; i < TR_COUNT_OF(after); i++) {
+        assert_int_equal(now.partitions[i], after[i]);
+        assert_int_equal(now.epochs[i], seen.epochs[i] + (after[i] == second->self));
+    }
+    assert_int_equal(now.view, view);
+    /* Said again, and when they have come back, nothing is given a second time. */
+    assert_int_equal(tri_registry_give(first, &shares, seen.epochs, &view), 0);
+    assert_int_equal(see(first, second->self).owned, 2);
+    const struct tri_member other = see(first, second->self);
+    assert_int_equal(tri_registry_take(first, &other, NULL, "silent"), 0);
+    assert_int_equal(tri_registry_give(first, &shares, seen.epochs, &view), 0);
+    assert_int_equal(see(first, first->self).owned, 4);
+    tri_registry_close(first);
+    tri_registry_close(second);
+    tri_registry_close(left);
+    world_end(&world);
+}
+
+static void test_who_was_fenced_gives_nothing(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    struct tri_registry *third = join(&world, "c");
+    uint64_t view = 0;
+    give_partition(&world, 0, first->self);
+    struct tri_member_view before = look(first);
+    const struct tri_member seen = see(second, first->self);
+    assert_int_equal(tri_registry_take(second, &seen, NULL, "silent"), 0);
+    const struct tri_member_shares shares = {.count = 1, .hosts = {third->self}};
+    assert_int_equal(tri_registry_give(first, &shares, before.epochs, &view), TR_FENCED);
+    assert_int_equal(look(second).owner, second->self);
+    tri_registry_close(first);
+    tri_registry_close(second);
+    tri_registry_close(third);
+    world_end(&world);
+}
+
 /* Each host has a slot of its own, which is free again when the host is forgotten. */
 static void test_slots_are_given(void **state)
 {
@@ -671,6 +803,9 @@ int main(void)
         BOTH(test_who_lives_is_not_fenced),
         BOTH(test_one_of_two_takes_it),
         BOTH(test_partitions_are_divided),
+        BOTH(test_empty_partitions_are_found),
+        BOTH(test_partitions_are_given),
+        BOTH(test_who_was_fenced_gives_nothing),
         BOTH(test_slots_are_given),
         BOTH(test_where_hosts_listen),
         BOTH(test_who_leaves_is_taken_at_once),
