@@ -9,12 +9,16 @@
  * What a lost host had acknowledged may be in its log alone. Before its partitions are loaded, the
  * logs of all hosts that have no work are brought in: a partition may have had several hosts since
  * this one has looked.
+ *
+ * Behind that this host gives some of its own to others that have fewer (give.h). Looks that are
+ * older than that are left out.
  */
 #include "runtime/host/follow.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/host/give.h"
 #include "runtime/host/interhost_thread.h"
 #include "runtime/members/membership.h"
 #include "runtime/store_open.h"
@@ -29,6 +33,7 @@ struct tri_follow {
     struct tri_member told[TR_HOSTS_MAX]; /* peers as this host knows them */
     size_t told_count;
     struct tr_peer peers[TR_HOSTS_MAX]; /* at the start */
+    struct tri_give *give;
 };
 
 /* ---- Beginning. ------------------------------------------------------------------------------ */
@@ -70,6 +75,7 @@ static void read_owners(struct tri_follow *follow)
     for (size_t i = 0; i < follow->seen.partition_count; i++) {
         follow->hosts[i] = (uint16_t)follow->seen.partitions[i];
     }
+    tri_give_cover(follow->give, follow->hosts);
 }
 
 static void fill(struct tr_host *host, struct tri_follow *follow, const struct tri_member *own,
@@ -131,6 +137,10 @@ int tri_follow_begin(struct tr_host *host, struct tr_host_options *options, char
         return TR_MEMORY;
     }
     host->follow = follow;
+    follow->give = tri_give_new();
+    if (follow->give == NULL) {
+        return TR_MEMORY;
+    }
     follow->records = options->records;
     follow->record_count = options->record_count;
     error = look_once(host, follow, explain);
@@ -159,7 +169,10 @@ void tri_follow_describe(const struct tr_host *host, struct tri_membership_optio
 
 void tri_follow_free(struct tri_follow *follow)
 {
-    tr_free(follow);
+    if (follow != NULL) {
+        tri_give_free(follow->give);
+        tr_free(follow);
+    }
 }
 
 /* ---- Peers. ---------------------------------------------------------------------------------- */
@@ -232,9 +245,9 @@ static bool have_changed(const struct tr_host *host, const struct tri_follow *fo
     bool have = false;
     *gains = false;
     for (size_t i = 0; i < follow->seen.partition_count; i++) {
-        bool is_new = owners->hosts[i] != follow->seen.partitions[i];
+        bool is_new = owners->hosts[i] != follow->hosts[i];
         have = have || is_new;
-        *gains = *gains || (is_new && follow->seen.partitions[i] == owners->self);
+        *gains = *gains || (is_new && follow->hosts[i] == owners->self);
     }
     return have;
 }
@@ -280,10 +293,10 @@ static int take(struct tr_host *host, const struct tri_follow *follow,
 static int learn_owners(struct tr_host *host, struct tri_follow *follow)
 {
     bool gains = false;
+    read_owners(follow);
     if (!have_changed(host, follow, &gains)) {
         return 0;
     }
-    read_owners(follow);
     const struct tr_host_view view = {.view = follow->seen.view,
                                       .hosts = follow->hosts,
                                       .epochs = follow->seen.epochs,
@@ -291,11 +304,9 @@ static int learn_owners(struct tr_host *host, struct tri_follow *follow)
     return gains ? take(host, follow, &view) : tr_host_take(host, &view, NULL);
 }
 
-int tr_host_follow(struct tr_host *host)
+static int learn(struct tr_host *host, struct tri_follow *follow)
 {
-    struct tri_follow *follow = host->follow;
-    bool has_seen = follow != NULL && tri_membership_view(host->membership, &follow->seen);
-    if (!has_seen || follow->seen.view == follow->view) {
+    if (follow->seen.view == follow->view) {
         return 0;
     }
     int error = meet_all(host, follow);
@@ -306,4 +317,15 @@ int tr_host_follow(struct tr_host *host)
         follow->view = follow->seen.view;
     }
     return error;
+}
+
+int tr_host_follow(struct tr_host *host)
+{
+    struct tri_follow *follow = host->follow;
+    bool has_seen = follow != NULL && tri_membership_view(host->membership, &follow->seen);
+    if (!has_seen || tri_give_is_past(follow->give, &follow->seen)) {
+        return 0;
+    }
+    int error = learn(host, follow);
+    return error != 0 ? error : tri_give_step(follow->give, host, &follow->seen);
 }

@@ -221,6 +221,23 @@ static void begin_anew(int telling, int waiting)
     }
 }
 
+/* Listens, says where, and goes on; what it is told then it speaks to. */
+static void speak_when_told(int telling, int waiting)
+{
+    struct tr_ref listener;
+    struct tr_host *host = start(0, addresses[0]);
+    struct pollfd event = {.fd = waiting, .events = POLLIN};
+    listener = talkers_listen(host);
+    say(telling, &listener, sizeof listener);
+    while (true) {
+        follow(host);
+        if (poll(&event, 1, 0) > 0) {
+            assert_int_equal(read(waiting, &listener, sizeof listener), sizeof listener);
+            talkers_speak(host, listener);
+        }
+    }
+}
+
 /* ---- Host 2. --------------------------------------------------------------------------------- */
 
 static void goes_on_with_what_a_killed_host_had(void **state)
@@ -248,6 +265,141 @@ static void goes_on_with_what_a_killed_host_had(void **state)
     talkers_speak(host, again);
     assert_int_equal(tr_host_wait(host, again, TALKERS_WAIT_MS, &reason), 0);
     assert_int_equal(reason, 0);
+    tr_host_free(host);
+}
+
+/* Host 2 as one that comes: it has joined, and says where it will listen. */
+static struct tri_registry *come(void)
+{
+    static const uint8_t key[TR_WIRE_KEY_BYTES] = {1};
+    struct tri_member_view view = {.count = 0};
+    struct tri_registry *registry = NULL;
+    assert_int_equal(tri_store_registry_open(folders[1], NULL, false, NULL, &registry), 0);
+    assert_int_equal(tri_registry_look(registry, &view), 0);
+    const struct tri_member *own = tri_member_view_find(&view, 2);
+    assert_non_null(own);
+    registry->self = own->number;
+    registry->incarnation = own->signs.incarnation;
+    assert_int_equal(tri_registry_listen(registry, addresses[1], key), 0);
+    return registry;
+}
+
+/* Whether it has some of the work, as its look shows, by which it lives. */
+static bool has_some(struct tri_registry *registry)
+{
+    struct tri_member_view view = {.count = 0};
+    assert_int_equal(tri_registry_look(registry, &view), 0);
+    return tri_member_view_find(&view, registry->self)->owned > 0;
+}
+
+/*
+ * A host that comes gets partitions in which nothing lies, and its groups are born there; those of
+ * the first host stay where they are, and both speak to each other.
+ */
+static void gets_partitions_when_it_comes(void **state)
+{
+    struct tr_ref theirs;
+    uint64_t monitor = 0;
+    int reason = 1;
+    (void)state;
+    lease_ms = TRI_MEMBER_LEASE_MS_MAX;
+    stand_spoil(stand, "UPDATE partitions SET host = 1");
+    struct apart first = begin_apart(0, speak_when_told);
+    hear(&first, &theirs, sizeof theirs);
+    struct tri_registry *registry = come();
+    for (int i = 0; !has_some(registry); i++) {
+        assert_true(i < ROUNDS_MAX);
+        (void)poll(NULL, 0, ROUND_MS);
+    }
+    tri_registry_close(registry);
+    struct tr_host *host = start(1, addresses[1]);
+    uint64_t owned = tri_owners_count(&host->shared.owners, 2);
+    assert_true(owned >= 1 && owned <= PARTITIONS / 2);
+    assert_false(tri_owners_is_here(&host->shared.owners, theirs.key.group));
+    assert_int_equal(tr_host_monitor(host, theirs, &monitor), 0);
+    talkers_speak(host, theirs);
+    assert_int_equal(follow_until_ended(host, theirs, monitor), 0);
+    struct tr_ref own = talkers_listen(host);
+    assert_true(tri_owners_is_here(&host->shared.owners, own.key.group));
+    assert_int_equal(tr_host_monitor(host, own, &monitor), 0);
+    say(first.asking, &own, sizeof own);
+    reason = follow_until_ended(host, own, monitor);
+    assert_true(reason == 0 || reason == TR_NO_ACTOR);
+    end_apart(&first);
+    tr_host_free(host);
+}
+
+/* In whichever partition a group begins, it is heard there. */
+static void speak_everywhere(struct tr_host *host)
+{
+    int reason = 1;
+    for (int i = 0; i < 2 * PARTITIONS; i++) {
+        struct tr_ref listener = talkers_listen(host);
+        talkers_speak(host, listener);
+        assert_int_equal(tr_host_wait(host, listener, TALKERS_WAIT_MS, &reason), 0);
+        assert_int_equal(reason, 0);
+    }
+}
+
+/* Host 1, which has all and knows where it listens. */
+static struct tr_host *start_with_all(void)
+{
+    stand_spoil(stand, "UPDATE partitions SET host = 1");
+    struct tr_host *host = start(0, addresses[0]);
+    for (int i = 0; i < 2 * TRI_MEMBER_BEAT_MS / ROUND_MS; i++) {
+        follow(host);
+    }
+    return host;
+}
+
+/* Whoever has left when partitions are given to it gets none, and the first host goes on there. */
+static void takes_back_what_nobody_has_got(void **state)
+{
+    (void)state;
+    lease_ms = TRI_MEMBER_LEASE_MS_MAX;
+    struct tr_host *host = start_with_all();
+    struct tri_registry *registry = come();
+    stand_spoil(stand, "CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                       " UPDATE hosts SET state = 2 WHERE number = 2; RETURN NEW; END $$;"
+                       "CREATE TRIGGER leaves AFTER UPDATE ON cluster FOR EACH ROW"
+                       " EXECUTE FUNCTION leave()");
+    const struct tri_owners *owners = &host->shared.owners;
+    for (int i = 0; tri_owners_count(owners, 1) == PARTITIONS; i++) {
+        assert_true(i < ROUNDS_MAX);
+        follow(host);
+    }
+    for (int i = 0; tri_owners_count(owners, 1) < PARTITIONS; i++) {
+        assert_true(i < ROUNDS_MAX);
+        speak_everywhere(host);
+        follow(host);
+    }
+    assert_false(has_some(registry));
+    speak_everywhere(host);
+    tri_registry_close(registry);
+    tr_host_free(host);
+}
+
+/* It is lost before it begins: what it got comes back, and nothing was there. */
+static void takes_over_from_a_host_that_never_began(void **state)
+{
+    (void)state;
+    lease_ms = TRI_MEMBER_LEASE_MS_MIN;
+    struct tr_host *host = start_with_all();
+    stand_spoil(stand, "UPDATE hosts SET lease_ms = 3000");
+    struct tri_registry *registry = come();
+    for (int i = 0; !has_some(registry); i++) {
+        assert_true(i < ROUNDS_MAX);
+        follow(host);
+    }
+    tri_registry_close(registry);
+    const struct tri_owners *owners = &host->shared.owners;
+    assert_true(tri_owners_count(owners, 1) < PARTITIONS);
+    speak_everywhere(host);
+    for (int i = 0; tri_owners_count(owners, 1) < PARTITIONS; i++) {
+        assert_true(i < ROUNDS_MAX);
+        follow(host);
+    }
+    speak_everywhere(host);
     tr_host_free(host);
 }
 
@@ -307,6 +459,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(goes_on_with_what_a_killed_host_had, begin, end),
+        cmocka_unit_test_setup_teardown(gets_partitions_when_it_comes, begin, end),
+        cmocka_unit_test_setup_teardown(takes_back_what_nobody_has_got, begin, end),
+        cmocka_unit_test_setup_teardown(takes_over_from_a_host_that_never_began, begin, end),
         cmocka_unit_test_setup_teardown(finds_a_host_that_has_begun_anew_elsewhere, begin, end),
         cmocka_unit_test_setup_teardown(refuses_what_members_cannot_do, begin, end),
     };

@@ -1,0 +1,321 @@
+/*
+ * Giving partitions.
+ *
+ *   1. withhold: no group begins any more in the partitions that may be given, on any worker; and
+ *      what was done there so far is committed, and comes into the tables of the store;
+ *   2. look: the database says in which of them nothing lies. Since nothing begins there, this
+ *      stays so. The others are released again;
+ *   3. tell: the interhost service, and behind it each worker, has the new host as theirs. From now
+ *      on nobody here takes a group there for its own. What was on its way inside this host is
+ *      committed, too;
+ *   4. give: the database changes the owners in one transaction, if still nothing lies there.
+ *
+ * The new host may begin groups there from step 4 on. Whoever here hears of one hears it through
+ * the service, behind step 3: so nothing that is said to such a group is lost as said to a group of
+ * this host that has ended.
+ *
+ * A message that came from another host right between 2 and 3, for a group that has ended, may have
+ * left an interhost actor there; then step 4 gives nothing, and this host takes all of it back,
+ * by the view that the refusal has. Its groups were never elsewhere, so nothing is loaded.
+ *
+ * If the database does not answer in step 4, nobody knows what it has done, and it is asked again
+ * until it says so. The epochs of the look tell what was given, and may have come back since, from
+ * what was not. If this host is lost meanwhile, the database has the truth.
+ */
+#include "runtime/host/give.h"
+
+#include <string.h>
+
+#include "runtime/actor/deliver.h"
+#include "runtime/commits/commit_log.h"
+#include "runtime/host/adopt.h"
+#include "runtime/host/control.h"
+#include "runtime/host/interhost_thread.h"
+#include "runtime/members/registry.h"
+#include "runtime/store_open.h"
+
+#define VIEW_WAIT_NS 1000000
+
+/* How long this host waits behind a look that has found nothing to give. */
+#define AGAIN_NS 10000000000ULL
+
+enum stage {
+    STAGE_IDLE,
+    STAGE_WITHHELD, /* until the tables have what was done there */
+    STAGE_TOLD,     /* the same, and then it is given */
+};
+
+enum step { STEP_WITHHOLD, STEP_VIEW };
+
+struct tri_give {
+    struct tr_adopting adopting; /* the first, so that steps find the rest */
+    enum stage stage;
+    bool withheld[TR_PARTITIONS_MAX];
+    struct tri_member_shares shares;    /* what is given, and to whom */
+    uint32_t epochs[TR_PARTITIONS_MAX]; /* of the look by which it is given */
+    bool is_committed;                  /* what workers had cut when they were asked last */
+    uint64_t sequence;                  /* of the log then, which the tables have to reach */
+    uint64_t view;                      /* the last one that this host has made itself */
+    uint64_t again_ns;                  /* not before */
+};
+
+struct tri_give *tri_give_new(void)
+{
+    return tr_alloc_zero(1, sizeof(struct tri_give));
+}
+
+void tri_give_free(struct tri_give *give)
+{
+    tr_free(give);
+}
+
+bool tri_give_is_past(const struct tri_give *give, const struct tri_member_view *seen)
+{
+    return seen->view < give->view;
+}
+
+void tri_give_cover(const struct tri_give *give, uint16_t *hosts)
+{
+    for (size_t i = 0; give->stage == STAGE_TOLD && i < give->shares.count; i++) {
+        hosts[i] = give->shares.hosts[i] != 0 ? (uint16_t)give->shares.hosts[i] : hosts[i];
+    }
+}
+
+/* ---- The worker. ----------------------------------------------------------------------------- */
+
+/* What it had begun there before is in the cut, which has its number when this is answered. */
+static int withhold(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
+{
+    const struct tri_give *give = (const struct tri_give *)adopting;
+    (void)at;
+    memcpy(worker->owners.withheld, give->withheld, sizeof give->withheld);
+    tri_cut_flush(worker);
+    return 0;
+}
+
+static int look_for_view(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
+{
+    const struct tri_give *give = (const struct tri_give *)adopting;
+    (void)at;
+    tri_cut_flush(worker);
+    return worker->owners.view >= give->view ? 0 : TR_BUSY;
+}
+
+static const struct tri_adopt_step steps[] = {
+    [STEP_WITHHOLD] = {withhold, false},
+    [STEP_VIEW] = {look_for_view, true},
+};
+
+/* ---- The program: asking. -------------------------------------------------------------------- */
+
+static int ask(struct tri_give *give, struct tr_host *host, enum step step)
+{
+    give->adopting.host = host;
+    give->adopting.steps = steps;
+    return tri_adopting_ask(&give->adopting, (uint8_t)step, 1);
+}
+
+/* All that workers have cut is committed, and where in the log. */
+static int commit_all(struct tri_give *give, struct tr_host *host)
+{
+    int error = tr_host_write(host, NULL, 0);
+    if (error == 0) {
+        error = tr_host_write_wait(host);
+    }
+    if (error == 0) {
+        give->sequence = tri_commit_log_lag(host->store).sequence;
+        give->is_committed = true;
+    }
+    return error;
+}
+
+/* Whether the tables have all that was done before the workers were asked last. */
+static int settle(struct tri_give *give, struct tr_host *host)
+{
+    int error = give->is_committed ? 0 : commit_all(give, host);
+    bool is_behind = error == 0 && tri_commit_log_lag(host->store).applied < give->sequence;
+    return is_behind ? TR_BUSY : error;
+}
+
+static int open_registry(const struct tr_host *host, struct tri_registry **registry)
+{
+    int error = tri_store_registry_open(host->folder, NULL, false, NULL, registry);
+    if (error == 0) {
+        (*registry)->self = host->store->host;
+        (*registry)->incarnation = host->store->incarnation;
+    }
+    return error;
+}
+
+static int keep_withheld(struct tri_give *give, struct tr_host *host, const bool *withheld)
+{
+    memcpy(give->withheld, withheld, sizeof give->withheld);
+    return ask(give, host, STEP_WITHHOLD);
+}
+
+/* Nothing is given for now. */
+static int release(struct tri_give *give, struct tr_host *host)
+{
+    static const bool none[TR_PARTITIONS_MAX];
+    give->stage = STAGE_IDLE;
+    give->again_ns = tri_monotonic_ns(host->env) + AGAIN_NS;
+    return keep_withheld(give, host, none);
+}
+
+/* ---- The program: the steps. ----------------------------------------------------------------- */
+
+static bool has_gifts(const struct tri_member_shares *shares)
+{
+    for (size_t i = 0; i < shares->count; i++) {
+        if (shares->hosts[i] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What may be given at all: a host goes on speaking in the partition of its voice. */
+static void list_own(const struct tr_host *host, const struct tri_member_view *seen, bool *may)
+{
+    uint64_t voice = tri_group_partition(host->shared.voice);
+    memset(may, 0, TR_PARTITIONS_MAX * sizeof *may);
+    for (size_t i = 0; i < seen->partition_count; i++) {
+        may[i] = i != voice && seen->partitions[i] == host->store->host;
+    }
+}
+
+static int begin(struct tri_give *give, struct tr_host *host, const struct tri_member_view *seen)
+{
+    bool may[TR_PARTITIONS_MAX];
+    list_own(host, seen, may);
+    tri_member_spread(seen, host->store->host, may, &give->shares);
+    if (!has_gifts(&give->shares) || tri_monotonic_ns(host->env) < give->again_ns) {
+        return 0;
+    }
+    give->stage = STAGE_WITHHELD;
+    give->is_committed = false;
+    return keep_withheld(give, host, may);
+}
+
+/* Chooses among the empty ones; the rest is released. */
+static int choose(struct tri_give *give, struct tr_host *host, const struct tri_member_view *seen,
+                  const bool *vacant)
+{
+    bool given[TR_PARTITIONS_MAX] = {false};
+    for (size_t i = 0; i < TR_PARTITIONS_MAX; i++) {
+        given[i] = give->withheld[i] && vacant[i];
+    }
+    tri_member_spread(seen, host->store->host, given, &give->shares);
+    for (size_t i = 0; i < TR_PARTITIONS_MAX; i++) {
+        given[i] = i < give->shares.count && give->shares.hosts[i] != 0;
+    }
+    memcpy(give->epochs, seen->epochs, sizeof give->epochs);
+    return keep_withheld(give, host, given);
+}
+
+static void read_owners(const struct tr_host *host, uint16_t *hosts)
+{
+    memcpy(hosts, host->shared.owners.hosts, sizeof host->shared.owners.hosts);
+}
+
+/* Each worker knows of the view, and what it has done before is committed. */
+static int wait_for_view(struct tri_give *give, struct tr_host *host)
+{
+    int error = ask(give, host, STEP_VIEW);
+    while (error == TR_BUSY) {
+        tri_control_poll(host, VIEW_WAIT_NS);
+        error = ask(give, host, STEP_VIEW);
+    }
+    return error;
+}
+
+/* Who has what from the view on, for the service, the workers and the program. */
+static int tell(struct tri_give *give, struct tr_host *host, uint64_t view, const uint16_t *hosts)
+{
+    int error = tri_interhost_thread_tell_given(host, view, hosts, TR_PARTITIONS_MAX);
+    if (error != 0) {
+        return error;
+    }
+    give->view = view;
+    error = wait_for_view(give, host);
+    return error != 0 ? error
+                      : tri_owners_give(&host->shared.owners, view, hosts, TR_PARTITIONS_MAX);
+}
+
+static int tell_gifts(struct tri_give *give, struct tr_host *host, uint64_t view)
+{
+    uint16_t hosts[TR_PARTITIONS_MAX];
+    read_owners(host, hosts);
+    give->stage = STAGE_TOLD;
+    tri_give_cover(give, hosts);
+    int error = tell(give, host, view, hosts);
+    if (error != 0 && give->view != view) { /* the host that comes is not known here */
+        return release(give, host);
+    }
+    give->is_committed = false;
+    return error;
+}
+
+/* The database says what is empty. */
+static int look(struct tri_give *give, struct tr_host *host, const struct tri_member_view *seen,
+                struct tri_registry *registry)
+{
+    bool vacant[TR_PARTITIONS_MAX];
+    uint64_t view = 0;
+    int error = tri_registry_vacant(registry, vacant, &view);
+    if (error != 0) {
+        return error;
+    }
+    error = choose(give, host, seen, vacant);
+    if (error == 0 && !has_gifts(&give->shares)) {
+        return release(give, host);
+    }
+    return error != 0 ? error : tell_gifts(give, host, view);
+}
+
+static int take_back(struct tri_give *give, struct tr_host *host, uint64_t view)
+{
+    uint16_t hosts[TR_PARTITIONS_MAX];
+    read_owners(host, hosts);
+    for (size_t i = 0; i < give->shares.count; i++) {
+        hosts[i] = give->shares.hosts[i] != 0 ? host->shared.owners.self : hosts[i];
+    }
+    int error = tell(give, host, view, hosts);
+    return error != 0 ? error : release(give, host);
+}
+
+static int hand_over(struct tri_give *give, struct tr_host *host, struct tri_registry *registry)
+{
+    uint64_t view = 0;
+    int error = tri_registry_give(registry, &give->shares, give->epochs, &view);
+    if (error == TR_INVALID) {
+        return take_back(give, host, view);
+    }
+    if (error == 0) {
+        give->stage = STAGE_IDLE;
+        give->view = view;
+    }
+    return error;
+}
+
+static int go_on(struct tri_give *give, struct tr_host *host, const struct tri_member_view *seen)
+{
+    struct tri_registry *registry = NULL;
+    int error = settle(give, host);
+    if (error == 0) {
+        error = open_registry(host, &registry);
+    }
+    if (error == 0) {
+        error = give->stage == STAGE_WITHHELD ? look(give, host, seen, registry)
+                                              : hand_over(give, host, registry);
+    }
+    tri_registry_close(registry);
+    return error;
+}
+
+/* What is busy comes again. That this host was fenced its membership finds out, with words. */
+int tri_give_step(struct tri_give *give, struct tr_host *host, const struct tri_member_view *seen)
+{
+    int error = give->stage == STAGE_IDLE ? begin(give, host, seen) : go_on(give, host, seen);
+    return error == TR_BUSY || error == TR_FENCED ? 0 : error;
+}
