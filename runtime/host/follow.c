@@ -8,7 +8,8 @@
  *
  * What a lost host had acknowledged may be in its log alone. Before its partitions are loaded, the
  * logs of all hosts that have no work are brought in: a partition may have had several hosts since
- * this one has looked.
+ * this one has looked. Those that have some write nothing of what is read then, so their logs are
+ * not waited for: one of them may be lost, too.
  *
  * Behind that this host gives some of its own to others that have fewer (give.h). Looks that are
  * older than that are left out.
@@ -276,6 +277,7 @@ static int take(struct tr_host *host, const struct tri_follow *follow,
     const struct tri_store_options options = {.folder = host->folder,
                                               .durability = TR_DURABILITY_FULL,
                                               .read_only = true,
+                                              .is_settled = true,
                                               .records = follow->records,
                                               .record_count = follow->record_count};
     struct tri_store *store = NULL;

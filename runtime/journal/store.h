@@ -176,8 +176,9 @@ struct tri_store_options {
     uint32_t partitions; /* of one that is made in a database: into how many its groups are divided;
                             0: TRI_STORE_PARTITIONS, or as it is */
     bool takes_over;     /* of a store in a database: its engine works in this folder from now on */
-    const struct tri_store_member *member;  /* the same: as which host; NULL: as whoever has it */
-    bool read_only;                         /* takes no lock and no fence; commits are refused */
+    const struct tri_store_member *member; /* the same: as which host; NULL: as whoever has it */
+    bool read_only;                        /* takes no lock and no fence; commits are refused */
+    bool is_settled; /* for reading: what is read is in the tables, so no log is waited for */
     const struct tr_schema *const *records; /* the record schemas, each a table */
     size_t record_count;
     const struct tr_views *views;            /* views and indexes of the records; NULL: none */

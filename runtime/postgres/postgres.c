@@ -198,8 +198,11 @@ int tri_postgres_open(const struct tri_store_options *options, char *explain,
         return error;
     }
     struct tri_store *opened = &self->store;
-    error = options->read_only ? tri_postgres_log_wait(self, options)
-                               : tri_postgres_log_open(self, options, &opened);
+    if (!options->read_only) {
+        error = tri_postgres_log_open(self, options, &opened);
+    } else if (!options->is_settled) {
+        error = tri_postgres_log_wait(self, options);
+    }
     if (error == 0 && options->read_only) {
         error = check_readable(self);
     }

@@ -328,24 +328,38 @@ int tri_postgres_take_over(struct tri_postgres *self)
 
 /* ---- In the place of a lost host. ------------------------------------------------------------ */
 
-/*
- * One at a time: what a lost host has left is written once, and never over what a host that took it
- * has written since.
- */
-static int take_turn(struct tri_postgres *self)
+/* How often a turn is waited for, each time for as long as lock_timeout says. */
+#define TURNS_MAX 10
+
+static int run_on_turn(struct tri_postgres *self, const char *sql, uint64_t host, const char *what)
 {
     char key[32];
     const char *parameters[] = {key};
     PGresult *result = NULL;
-    uint32_t object = self->schema_oid + (uint32_t)(self->host * 0x85ebca6bU);
+    uint32_t object = self->schema_oid + (uint32_t)(host * 0x85ebca6bU);
     (void)snprintf(key, sizeof key, "%llu",
                    (unsigned long long)(((uint64_t)TRI_POSTGRES_APPLICATION + 2) << 32 | object));
-    int error = tri_postgres_query(self, "SELECT pg_advisory_lock($1::bigint)", 1, parameters, 0,
-                                   "waiting for who does the same", &result);
+    int error = tri_postgres_query(self, sql, 1, parameters, 0, what, &result);
     if (error == 0) {
         self->library->clear(result);
     }
     return error;
+}
+
+int tri_postgres_take_turn(struct tri_postgres *self, uint64_t host)
+{
+    int error = TR_BUSY;
+    for (int i = 0; i < TURNS_MAX && error == TR_BUSY && self->connection != NULL; i++) {
+        error = run_on_turn(self, "SELECT pg_advisory_lock($1::bigint)", host,
+                            "waiting for who does the same");
+    }
+    return error;
+}
+
+int tri_postgres_end_turn(struct tri_postgres *self, uint64_t host)
+{
+    return run_on_turn(self, "SELECT pg_advisory_unlock($1::bigint)", host,
+                       "letting others do the same");
 }
 
 static int check_lost(struct tri_postgres *self)
@@ -364,7 +378,7 @@ int tri_postgres_stand_in(struct tri_postgres *self, uint64_t host)
     struct tri_fence_row row = {0};
     self->host = host;
     self->log_host = host;
-    int error = take_turn(self);
+    int error = tri_postgres_take_turn(self, host);
     if (error == 0) {
         error = check_lost(self);
     }

@@ -278,6 +278,15 @@ int tri_postgres_has_partitions(struct tri_postgres *self, uint64_t host, bool *
     return error;
 }
 
+int tri_postgres_is_shared(struct tri_postgres *self, bool *is_shared)
+{
+    uint64_t count = 0;
+    int error = ask_number(self, "SELECT count(DISTINCT host) FROM partitions", 0, NULL,
+                           "looking for partitions", &count);
+    *is_shared = count > 1;
+    return error;
+}
+
 /* ---- Partitions. ----------------------------------------------------------------------------- */
 
 static int check_partitions(struct tri_postgres *self, const uint64_t counts[3])

@@ -352,6 +352,17 @@ TR_MUST_USE int tri_postgres_find_owner(struct tri_postgres *self, struct tri_po
 /* Whether a host has any partition. */
 TR_MUST_USE int tri_postgres_has_partitions(struct tri_postgres *self, uint64_t host, bool *has);
 
+/* Whether several hosts have the work. */
+TR_MUST_USE int tri_postgres_is_shared(struct tri_postgres *self, bool *is_shared);
+
+/*
+ * Bringing in what a lost host has left, one session at a time: so it is written once, and never
+ * over what a host that took its work has written since. A session that ends ends its turn. TR_BUSY
+ * (after half a minute), and those of a query.
+ */
+TR_MUST_USE int tri_postgres_take_turn(struct tri_postgres *self, uint64_t host);
+TR_MUST_USE int tri_postgres_end_turn(struct tri_postgres *self, uint64_t host);
+
 /*
  * Writes in the place of a host that has no partition, and as its last incarnation, which cannot
  * any more. TR_INVALID: it has partitions, or there is no such host; TR_STORE_LOCKED: another

@@ -91,8 +91,7 @@ static int explain_finding(struct postgres_log *self, enum tri_fence_finding fin
     return tri_postgres_say_fenced(session);
 }
 
-/* What the row says now; `is_in`: the entry in doubt is there. */
-static int settle(struct postgres_log *self, bool *is_in)
+static int read_row(struct postgres_log *self, struct tri_log_row *row)
 {
     struct tri_postgres *session = self->session;
     PGresult *result = NULL;
@@ -104,15 +103,22 @@ static int settle(struct postgres_log *self, bool *is_in)
     if (error != 0) {
         return error;
     }
-    struct tri_log_row row = {0};
     bool is_there = session->library->ntuples(result) == 1;
     if (is_there) {
-        row.incarnation = tri_postgres_number(session, result, 0, 0);
-        row.last_sequence = tri_postgres_number(session, result, 0, 1);
+        row->incarnation = tri_postgres_number(session, result, 0, 0);
+        row->last_sequence = tri_postgres_number(session, result, 0, 1);
     }
     session->library->clear(result);
-    if (!is_there) {
-        return tri_postgres_damaged(session, "the row of the log is missing");
+    return is_there ? 0 : tri_postgres_damaged(session, "the row of the log is missing");
+}
+
+/* What the row says now; `is_in`: the entry in doubt is there. */
+static int settle(struct postgres_log *self, bool *is_in)
+{
+    struct tri_log_row row = {0};
+    int error = read_row(self, &row);
+    if (error != 0) {
+        return error;
     }
     const struct tri_log_row ours = {self->incarnation, self->sequence};
     enum tri_fence_finding finding = tri_fence_find_entry(&ours, self->is_in_doubt, &row);
@@ -400,15 +406,23 @@ static int recover(struct tri_postgres *store, struct postgres_log *self, bool b
     return error == 0 ? 0 : tri_postgres_report(store, error, "%s", words);
 }
 
-/* What the log of another host has left, which is shut out. */
+/*
+ * What the log of another host has left, which is shut out. One that has been opened since has
+ * brought it in itself.
+ */
 static int recover_of(struct tri_postgres *store, struct postgres_log *self, uint64_t host)
 {
     struct postgres_log other = *self;
+    int error = tri_postgres_take_turn(store, host);
+    if (error != 0) {
+        return error;
+    }
     other.host = host;
     store->log_host = host;
-    int error = recover(store, &other, false);
+    error = recover(store, &other, false);
     store->log_host = store->host;
-    return error;
+    error = error == TR_FENCED ? 0 : error;
+    return error != 0 ? error : tri_postgres_end_turn(store, host);
 }
 
 /*
@@ -504,6 +518,20 @@ int tri_postgres_log_open(struct tri_postgres *store, const struct tri_store_opt
 
 /* ---- The log of a lost host. ----------------------------------------------------------------- */
 
+/*
+ * Whoever has opened the store meanwhile may have shut the lost host out of its log, too, by an
+ * incarnation of its own: that is as good, and stays.
+ */
+static int keep_shut(struct postgres_log *self)
+{
+    struct tri_log_row row = {0};
+    int error = read_row(self, &row);
+    if (error == 0 && row.incarnation > self->incarnation) {
+        self->incarnation = row.incarnation;
+    }
+    return error;
+}
+
 static int settle_log(struct tri_postgres *store, uint64_t host)
 {
     struct postgres_log *self = NULL;
@@ -512,7 +540,10 @@ static int settle_log(struct tri_postgres *store, uint64_t host)
         error = log_new(store, &self);
     }
     if (error == 0) {
-        error = recover(store, self, false);
+        error = keep_shut(self);
+        if (error == 0) {
+            error = recover(store, self, false);
+        }
         close_log(&self->log, false);
     }
     return error;
@@ -567,14 +598,25 @@ static int look_ahead(struct tri_postgres *self, uint64_t *end, uint64_t *applie
     return 0;
 }
 
-/* Whether somebody has the lock of the host that has the work. */
+/*
+ * Whether somebody has the lock of the host that has the work. Where several hosts have it, one of
+ * them applies what another has left, and nobody may open the store in its place: it may be about
+ * to begin.
+ */
 static int has_engine(struct tri_postgres *self, bool *has)
 {
     struct tri_postgres_host owner = {.number = 0};
-    int error =
-        self->format < TRI_POSTGRES_FORMAT_HOSTS ? 0 : tri_postgres_find_owner(self, &owner);
+    bool is_shared = false;
+    int error = 0;
+    if (self->format >= TRI_POSTGRES_FORMAT_HOSTS) {
+        error = tri_postgres_find_owner(self, &owner);
+        if (error == 0) {
+            error = tri_postgres_is_shared(self, &is_shared);
+        }
+    }
     self->host = owner.number;
-    return error != 0 ? error : tri_postgres_has_engine(self, has);
+    *has = is_shared;
+    return error != 0 || is_shared ? error : tri_postgres_has_engine(self, has);
 }
 
 /*
