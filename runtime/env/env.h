@@ -8,6 +8,8 @@
 #ifndef TR_RUNTIME_ENV_ENV_H
 #define TR_RUNTIME_ENV_ENV_H
 
+#include <stdatomic.h>
+
 #include "schemas/codec/base.h"
 
 struct tr_env;
@@ -36,13 +38,15 @@ struct tr_env_ops {
  * The clocks of one life of a host, from the wall clock at its start and the monotonic time since,
  * so that setting the wall clock changes neither. The first is for people. Deadlines, and all
  * stored times that are compared later, use the steady one, which never goes back between lives: if
- * the wall clock was set back between two of them, the steady clock is `ahead_ms` ahead of it.
+ * the wall clock was set back between two of them, the steady clock is `ahead_ms` ahead of it. What
+ * comes from a host whose clock is ahead brings this one forward (tri_life_reach), while others
+ * read it.
  */
 struct tri_life {
     uint64_t start_ns;
     uint64_t start_wall_ms;
-    uint64_t ahead_ms;
-    uint64_t put_back_ms; /* how far the wall clock was set back between lives */
+    atomic_uint_fast64_t ahead_ms; /* it only grows */
+    uint64_t put_back_ms;          /* how far the wall clock was set back between lives */
 };
 
 /* The steady clock as stored. */
@@ -105,7 +109,16 @@ static inline uint64_t tri_life_ms(const struct tri_life *life, uint64_t now_ns)
 /* A life's steady clock at `now_ns`. */
 static inline uint64_t tri_life_steady_ms(const struct tri_life *life, uint64_t now_ns)
 {
-    return tri_life_ms(life, now_ns) + life->ahead_ms;
+    return tri_life_ms(life, now_ns) + atomic_load_explicit(&life->ahead_ms, memory_order_relaxed);
+}
+
+/* Brings the steady clock forward to a time, if it is behind it. One thread at a time. */
+static inline void tri_life_reach(struct tri_life *life, uint64_t now_ns, uint64_t steady_ms)
+{
+    uint64_t own_ms = tri_life_steady_ms(life, now_ns);
+    if (own_ms < steady_ms) {
+        atomic_fetch_add_explicit(&life->ahead_ms, steady_ms - own_ms, memory_order_relaxed);
+    }
 }
 
 #endif

@@ -27,6 +27,7 @@
 #include "runtime/host/interhost_thread.h"
 #include "runtime/host/receive.h"
 #include "runtime/host/watchdog.h"
+#include "runtime/members/kept_clock.h"
 #include "runtime/members/member.h"
 #include "runtime/services/files_service.h"
 #include "runtime/services/process_service.h"
@@ -116,19 +117,6 @@ static int fill_owners(struct tri_shared *shared, const struct tr_host_options *
     return error;
 }
 
-/* The stored steady clock of earlier lives; zeros if none stored it. */
-static int load_clock(struct tr_host *host, struct tri_kept_clock *kept)
-{
-    size_t size = 0;
-    int error = host->store == NULL
-                    ? TR_NOT_FOUND
-                    : tri_store_read_meta(host->store, TRI_META_CLOCK, kept, sizeof *kept, &size);
-    if (error == 0 && size != sizeof *kept) {
-        return TR_STORE_DAMAGED;
-    }
-    return error == TR_NOT_FOUND ? 0 : error;
-}
-
 /*
  * Shared by all workers; it does not change after the threads start, except moves and next_number.
  * That continues after the last number in the store, since the journal commits numbers without a
@@ -158,7 +146,8 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     shared->is_balanced = options->is_balanced;
     shared->seed = options->seed != 0 ? options->seed : tri_entropy(host->env);
     struct tri_kept_clock kept = {0};
-    int error = load_clock(host, &kept);
+    uint64_t cell = tri_kept_clock_cell(options->number, options->slot);
+    int error = tri_kept_clock_load(host->store, cell, &kept);
     if (error == 0) {
         error = tri_host_tenures_load(host, &kept);
     }
@@ -227,7 +216,8 @@ int tri_host_init(struct tr_host *host, const struct tr_host_options *options, s
     }
     if (error == 0 && store != NULL) {
         tri_journal_init(&host->journal, env, store, host->shared.host);
-        tri_journal_keep_clock(&host->journal, &host->shared.life);
+        tri_journal_keep_clock(&host->journal, &host->shared.life,
+                               tri_kept_clock_cell(options->number, options->slot));
         error = load_next_groups(host);
     }
     return error;
@@ -683,7 +673,7 @@ static int start_services(struct tr_host *host)
             .worker_count = shared->worker_count,
             .host_ref = shared->host,
             .fatal = &host->fatal,
-            .life = shared->life,
+            .life = &shared->life,
             .receiver_timeout_ms = host->http_receiver_timeout_ms,
             .secrets = host->secrets,
             .secret_count = host->secret_count,

@@ -5,7 +5,8 @@
  * The order, each step for all workers before the next begins:
  *
  *   1. know: how many hosts the partitions have had, the latest clock of all stored messages, and
- *      which groups are set aside;
+ *      which groups are set aside. This host's steady clock is brought forward to that of the lost
+ *      one, if it is behind;
  *   2. neighbours: which groups will speak by their interhost actors for ever (tri_crosses), as
  *      their streams are open;
  *   3. counters, actors and pages; then the messages of mailboxes, in the order of sending. Actors
@@ -35,6 +36,7 @@
 #include "runtime/host/interhost_thread.h"
 #include "runtime/host/load.h"
 #include "runtime/journal/crashes.h"
+#include "runtime/members/kept_clock.h"
 
 #define OPS_FIRST 256
 #define VIEW_WAIT_NS 1000000
@@ -60,7 +62,8 @@ struct tri_take {
     struct tri_crashes *crashes; /* of the store */
     uint64_t aside[TR_ASIDE_MAX];
     size_t aside_count;
-    uint64_t clock; /* the latest of all messages */
+    uint64_t clock;     /* the latest of all messages */
+    uint64_t steady_ms; /* what hosts have stored of their clocks */
 };
 
 enum step {
@@ -511,6 +514,9 @@ static int read_all(struct tri_take *take, struct tr_host *host, struct tri_stor
 {
     int error = read_crashes(take, host, store);
     if (error == 0) {
+        error = tri_kept_clock_latest(store, &take->steady_ms);
+    }
+    if (error == 0) {
         error = read_groups(take, host, store);
     }
     take->adoption = (struct tr_adoption){.ops = take->ops, .count = take->op_count};
@@ -527,12 +533,20 @@ static int read_all(struct tri_take *take, struct tr_host *host, struct tri_stor
     return error != 0 ? error : find_all(take);
 }
 
+/* Before anything of the lost host runs here: for its actors no time goes back. */
+static void reach_clock(const struct tri_take *take)
+{
+    struct tr_host *host = take->adopting.host;
+    tri_life_reach(&host->shared.life, tri_monotonic_ns(host->env), take->steady_ms);
+}
+
 static int load_all(struct tri_take *take)
 {
     struct tr_adopting *adopting = &take->adopting;
     tri_adopting_note_families(adopting);
     int error = ask(take, STEP_LOOK, adopting->actor_count);
     if (error == 0) {
+        reach_clock(take);
         error = ask(take, STEP_KNOW, 1);
     }
     if (error == 0) {

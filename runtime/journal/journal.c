@@ -158,23 +158,27 @@ static int each_op(const struct tri_pending *pending, struct tri_journal *journa
     return error;
 }
 
-void tri_journal_keep_clock(struct tri_journal *journal, const struct tri_life *life)
+void tri_journal_keep_clock(struct tri_journal *journal, const struct tri_life *life, uint64_t cell)
 {
-    journal->life = *life;
+    journal->life = life;
+    journal->clock_cell = cell;
 }
 
 /* The steady clock for the next life of the host (runtime/env/env.h). */
 static struct tri_kept_clock read_clock(const struct tri_journal *journal, uint64_t now_ns)
 {
-    return (struct tri_kept_clock){.steady_ms = tri_life_steady_ms(&journal->life, now_ns),
-                                   .ahead_ms = journal->life.ahead_ms};
+    return (struct tri_kept_clock){.steady_ms = tri_life_steady_ms(journal->life, now_ns),
+                                   .ahead_ms = atomic_load(&journal->life->ahead_ms)};
 }
 
-static struct tri_op clock_op(const struct tri_kept_clock *clock)
+/* Into the cell of all, and that of this host; how many. */
+static size_t clock_ops(const struct tri_journal *journal, const struct tri_kept_clock *clock,
+                        struct tri_op ops[2])
 {
-    return (struct tri_op){.kind = TRI_OP_PUT_META,
-                           .number = TRI_META_CLOCK,
-                           .data = {.data = (const uint8_t *)clock, .size = sizeof *clock}};
+    const struct tr_bytes data = {.data = (const uint8_t *)clock, .size = sizeof *clock};
+    ops[0] = (struct tri_op){.kind = TRI_OP_PUT_META, .number = TRI_META_CLOCK, .data = data};
+    ops[1] = (struct tri_op){.kind = TRI_OP_PUT_META, .number = journal->clock_cell, .data = data};
+    return journal->clock_cell == 0 ? 1 : 2;
 }
 
 /*
@@ -186,17 +190,18 @@ static int add_clock(struct tri_journal *journal, uint64_t now_ns)
 {
     bool is_kept =
         journal->clock_ns != 0 && now_ns - journal->clock_ns < (uint64_t)TR_CLOCK_KEPT_MS * 1000000;
-    /*
-     * start_wall_ms is 0 in a journal that was given no life (tests): then the store keeps no
-     * clock.
-     */
-    if (journal->life.start_wall_ms == 0 || is_kept) {
+    struct tri_op ops[2];
+    int error = 0;
+    if (journal->life == NULL || is_kept) {
         return 0;
     }
     journal->kept = read_clock(journal, now_ns);
     journal->clock_ns = now_ns;
-    struct tri_op op = clock_op(&journal->kept);
-    return tri_commit_batch_add(&journal->commit, &op);
+    size_t count = clock_ops(journal, &journal->kept, ops);
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        error = tri_commit_batch_add(&journal->commit, &ops[i]);
+    }
+    return error;
 }
 
 /*
@@ -390,15 +395,22 @@ bool tri_journal_step(struct tri_journal *journal)
  * TR_CLOCK_KEPT_MS. Its error is ignored: the next life then continues from the time stored before,
  * and no state is lost.
  */
+static void store_clock(struct tri_journal *journal)
+{
+    struct tri_op ops[2];
+    struct tri_kept_clock clock = read_clock(journal, tri_monotonic_ns(journal->env));
+    const struct tri_commit commit = {.ops = ops,
+                                      .count = clock_ops(journal, &clock, ops),
+                                      .last_number = journal->committed_number};
+    if (clock.steady_ms >= journal->kept.steady_ms + TR_CLOCK_KEPT_MS) {
+        (void)!tri_store_commit(journal->store, &commit);
+    }
+}
+
 void tri_journal_end(struct tri_journal *journal)
 {
-    struct tri_kept_clock clock = read_clock(journal, tri_monotonic_ns(journal->env));
-    struct tri_op op = clock_op(&clock);
-    struct tri_commit commit = {.ops = &op, .count = 1, .last_number = journal->committed_number};
-    bool is_due = journal->life.start_wall_ms != 0 && journal->state == TRI_JOURNAL_WELL &&
-                  clock.steady_ms >= journal->kept.steady_ms + TR_CLOCK_KEPT_MS;
-    if (is_due) {
-        (void)!tri_store_commit(journal->store, &commit);
+    if (journal->life != NULL && journal->state == TRI_JOURNAL_WELL) {
+        store_clock(journal);
     }
     tri_inbox_close(&journal->inbox);
 }

@@ -67,12 +67,13 @@ struct tri_journal {
     tri_figure batches;
     tri_figure bytes;
     tri_figure shortages;
-    tri_figure begun_ns;        /* start of the current commit; 0: none */
-    uint64_t ops_since_release; /* operations committed since memory was last released */
-    tri_figure committed_ns;    /* time of the last commit */
-    struct tri_life life;       /* whose steady clock is stored; none if it began at 0 */
-    uint64_t clock_ns;          /* when the clock was last stored, or 0 */
-    struct tri_kept_clock kept; /* the stored clock */
+    tri_figure begun_ns;         /* start of the current commit; 0: none */
+    uint64_t ops_since_release;  /* operations committed since memory was last released */
+    tri_figure committed_ns;     /* time of the last commit */
+    const struct tri_life *life; /* whose steady clock is stored; NULL: none is */
+    uint64_t clock_cell;         /* of this host alone; 0: it has none */
+    uint64_t clock_ns;           /* when the clock was last stored, or 0 */
+    struct tri_kept_clock kept;  /* the stored clock */
 };
 
 /* The caller owns `store`; numbers continue after its last one. `host` is in its messages. */
@@ -82,9 +83,12 @@ void tri_journal_fini(struct tri_journal *journal);
 
 /*
  * From now on commits store the steady clock of this life, so that the next life continues it: the
- * first commit, one every TR_CLOCK_KEPT_MS, and that of tri_journal_end.
+ * first commit, one every TR_CLOCK_KEPT_MS, and that of tri_journal_end. It outlives the journal;
+ * NULL: they store none. A host among several that use the store has a `cell` of its own beside
+ * that of all (0: it is alone).
  */
-void tri_journal_keep_clock(struct tri_journal *journal, const struct tri_life *life);
+void tri_journal_keep_clock(struct tri_journal *journal, const struct tri_life *life,
+                            uint64_t cell);
 
 /* At the end: stores the clock. A failure only loses the time since it was last stored. */
 void tri_journal_end(struct tri_journal *journal);

@@ -83,6 +83,7 @@ enum tri_meta {
     TRI_META_USER = 64,       /* from here on: for the program */
     /* + slot × TR_WORKERS_MAX + worker: the same as NEXT_GROUP, of a host among several */
     TRI_META_NEXT_GROUP_OF_SLOT = 1 << 20,
+    TRI_META_CLOCK_OF_SLOT = 1 << 21, /* + slot: the same as CLOCK, of a host among several */
 };
 
 /* One operation. The caller owns `data` and keeps it until commit returns. */

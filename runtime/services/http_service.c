@@ -28,7 +28,7 @@ struct tri_http_service {
     struct tri_http_options options;
     const struct tr_identity *identities;
     size_t identity_count;
-    struct tri_life life;
+    const struct tri_life *life;
     struct tri_http *http; /* NULL until the first request: its library takes time to load */
     struct tri_http_calls open;
 };
@@ -139,7 +139,7 @@ static int find_timeout(struct tri_http_service *service, const uint8_t *envelop
                         const struct tr_http_request *wanted, uint32_t *timeout_ms)
 {
     uint64_t deadline_ms = tr_envelope_get(envelope, 64, deadline_ms);
-    uint64_t now_ms = tri_life_steady_ms(&service->life, tri_monotonic_ns(service->calls.env));
+    uint64_t now_ms = tri_life_steady_ms(service->life, tri_monotonic_ns(service->calls.env));
     if (deadline_ms != 0 && deadline_ms <= now_ms) {
         return TR_TIMEOUT;
     }

@@ -64,7 +64,7 @@ struct tri_http_service_options {
     struct tr_env *env;
     uint32_t worker_count;
     struct tr_ref host_ref;                 /* this start of the host, as a sender */
-    struct tri_life life;                   /* the clock of deadlines */
+    const struct tri_life *life;            /* the clock of deadlines; it outlives the service */
     atomic_int *fatal;                      /* the host's */
     uint32_t receiver_timeout_ms;           /* 0: TR_HTTP_RECEIVER_TIMEOUT_MS */
     const struct tr_secret_source *secrets; /* they outlive the service */

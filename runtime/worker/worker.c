@@ -152,7 +152,7 @@ void tri_worker_set_time(struct tri_worker *worker)
     struct tri_shared *shared = worker->shared;
     worker->now_ns = tri_monotonic_ns(shared->env);
     worker->now_ms = tri_life_ms(&shared->life, worker->now_ns);
-    worker->steady_ms = worker->now_ms + shared->life.ahead_ms;
+    worker->steady_ms = tri_life_steady_ms(&shared->life, worker->now_ns);
     uint64_t clock = worker->now_ms << 16;
     worker->clock = clock > worker->clock ? clock : worker->clock;
 }

@@ -11,7 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/journal/checksum.h"
 #include "runtime/journal/store_folder.h"
+#include "runtime/members/kept_clock.h"
 #include "runtime/store_care.h"
 #include "runtime/store_open.h"
 #include "runtime/store_place.h"
@@ -141,25 +143,47 @@ static void fence(struct tr_host *host)
     tri_registry_close(registry);
 }
 
+static void settle(void)
+{
+    const struct tri_store_options options = {.locator = stand->locator,
+                                              .durability = TR_DURABILITY_FULL};
+    char words[TRI_STORE_EXPLAIN_BYTES] = "";
+    if (tri_store_settle(&options, 1, words) != 0) {
+        fail_msg("%s", words);
+    }
+}
+
 static void take(struct tr_host *host)
 {
     static const uint16_t partitions[] = {2, 2};
     static const uint32_t epochs[] = {1, 0};
     const struct tr_host_view view = {
         .view = 100, .hosts = partitions, .epochs = epochs, .count = TR_COUNT_OF(partitions)};
-    struct tri_store_options options = {.locator = stand->locator,
-                                        .durability = TR_DURABILITY_FULL};
+    const struct tri_store_options options = {
+        .locator = stand->locator, .durability = TR_DURABILITY_FULL, .read_only = true};
     char words[TRI_STORE_EXPLAIN_BYTES] = "";
     struct tri_store *store = NULL;
-    if (tri_store_settle(&options, 1, words) != 0) {
-        fail_msg("%s", words);
-    }
-    options.read_only = true;
     if (tri_store_open(&options, words, &store) != 0) {
         fail_msg("%s", words);
     }
     assert_int_equal(tr_host_take(host, &view, store), 0);
     tri_store_close(store);
+}
+
+/* The clock of the host that is lost was an hour ahead; a store for it alone. */
+static void put_clock_ahead(uint64_t cell, uint64_t steady_ms)
+{
+    const struct tri_kept_clock kept = {.steady_ms = steady_ms};
+    const struct tri_op op = {.kind = TRI_OP_PUT_META,
+                              .number = cell,
+                              .data = {.data = (const uint8_t *)&kept, .size = sizeof kept}};
+    char sql[256];
+    (void)snprintf(sql, sizeof sql,
+                   "UPDATE meta SET data = decode('%016llx%016llx', 'hex'), checksum = %lld"
+                   " WHERE cell = %llu",
+                   (unsigned long long)__builtin_bswap64(kept.steady_ms), 0ULL,
+                   (long long)tri_checksum(TRI_OP_PUT_META, &op), (unsigned long long)cell);
+    stand_spoil(stand, sql);
 }
 
 static void goes_on_with_what_a_killed_host_had(void **state)
@@ -171,9 +195,14 @@ static void goes_on_with_what_a_killed_host_had(void **state)
     struct tr_host *host = start(1);
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
+    const struct tri_life *life = &host->shared.life;
+    uint64_t ahead_ms = tri_life_steady_ms(life, tri_monotonic_ns(host->env)) + 3600000;
     talkers_speak(host, listener); /* it waits here */
     fence(host);
+    settle();
+    put_clock_ahead(tri_kept_clock_cell(1, 0), ahead_ms);
     take(host);
+    assert_true(tri_life_steady_ms(life, tri_monotonic_ns(host->env)) >= ahead_ms);
     assert_int_equal(tr_host_wait(host, listener, TALKERS_WAIT_MS, &reason), 0);
     assert_true(reason == 0 || reason == TR_NO_ACTOR); /* or it had ended before it was asked for */
     tr_host_free(host);

@@ -206,7 +206,7 @@ static void test_a_failed_commit_lets_nothing_go(void **state)
 /* Operations are counted one by one. */
 static void keep_no_clock(struct tri_journal *journal)
 {
-    tri_journal_keep_clock(journal, &(struct tri_life){0});
+    tri_journal_keep_clock(journal, NULL, 0);
 }
 
 static void test_the_clock_is_kept_now_and_then(void **state)
