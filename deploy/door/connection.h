@@ -201,11 +201,11 @@ void tri_pipe_turn(struct tri_connection *connection);
 
 /* ------------------------------------------------------------------------ http1.c */
 
-TR_MUST_USE int tri_http1_open(struct tr_door *door);
 void tri_http1_close(struct tr_door *door);
 void tri_http1_run(struct tr_door *door);
 
-/* Hands a socket over, for good. TR_SYSTEM: it is closed. */
+/* Hands a socket over, for good; the first one loads the library. TR_SYSTEM, TR_MEMORY: it is
+ * closed. */
 TR_MUST_USE int tri_http1_begin(struct tri_connection *connection, int socket);
 
 /* Says that a request was too slow to come, where one had begun, and cuts the connection. */

@@ -267,8 +267,7 @@ static uint32_t bounded(uint32_t wanted)
 static int open_parts(struct tr_door *door, const struct tr_door_options *options, char *words)
 {
     door->nghttp2 = tri_nghttp2_load(words);
-    door->microhttpd = door->nghttp2 == NULL ? NULL : tri_microhttpd_load(words);
-    if (door->microhttpd == NULL) {
+    if (door->nghttp2 == NULL || !tri_microhttpd_is_there(words)) {
         return TR_SYSTEM;
     }
     (void)snprintf(words, TR_DOOR_WORDS_BYTES, "%s", tr_error_text(TR_MEMORY));
@@ -282,9 +281,6 @@ static int open_parts(struct tr_door *door, const struct tr_door_options *option
     int error = tri_door_watch(door, door->wakeup, &door->wakeup_watch, EPOLLIN);
     if (error == 0) {
         error = tri_http2_open(door);
-    }
-    if (error == 0) {
-        error = tri_http1_open(door);
     }
     if (error == 0 && options->certificate != NULL) {
         error = tri_tls_open(door, options->certificate, options->key, words);

@@ -13,13 +13,19 @@
 #define MICROHTTPD_NAME(name) "MHD_" #name,
 #define OPENSSL_NAME(name) #name,
 
+#define MICROHTTPD_PACKAGE "libmicrohttpd12"
+
+static void say_missing(const struct tri_library *library, const char *package, char *words)
+{
+    (void)snprintf(words, TR_DOOR_WORDS_BYTES,
+                   "%s is not there, or too old; install the package %s", library->name, package);
+}
+
 static const void *load(struct tri_library *library, const char *package, char *words)
 {
     const void *functions = tri_library_open(library);
     if (functions == NULL) {
-        (void)snprintf(words, TR_DOOR_WORDS_BYTES,
-                       "%s is not there, or too old; install the package %s", library->name,
-                       package);
+        say_missing(library, package, words);
     }
     return functions;
 }
@@ -35,7 +41,7 @@ const struct tri_nghttp2 *tri_nghttp2_load(char *words)
     return load(&library, "libnghttp2-14", words);
 }
 
-const struct tri_microhttpd *tri_microhttpd_load(char *words)
+static struct tri_library *microhttpd(void)
 {
     static struct tri_microhttpd functions;
     static const char *const names[] = {TRI_MICROHTTPD_FUNCTIONS(MICROHTTPD_NAME)};
@@ -43,7 +49,21 @@ const struct tri_microhttpd *tri_microhttpd_load(char *words)
                                          .names = names,
                                          .count = TR_COUNT_OF(names),
                                          .functions = &functions};
-    return load(&library, "libmicrohttpd12", words);
+    return &library;
+}
+
+const struct tri_microhttpd *tri_microhttpd_load(char *words)
+{
+    return load(microhttpd(), MICROHTTPD_PACKAGE, words);
+}
+
+bool tri_microhttpd_is_there(char *words)
+{
+    bool is_there = tri_library_is_there(microhttpd());
+    if (!is_there) {
+        say_missing(microhttpd(), MICROHTTPD_PACKAGE, words);
+    }
+    return is_there;
 }
 
 const struct tri_openssl *tri_openssl_load(char *words)

@@ -1,6 +1,6 @@
 /*
- * libnghttp2, libmicrohttpd and OpenSSL, loaded when a door is opened: an engine without one has no
- * use for them and for the fifteen that they bring along.
+ * libnghttp2 and OpenSSL, loaded when a door is opened, and libmicrohttpd when the first client of
+ * HTTP/1.1 comes: an engine that needs none of them has no use for the fifteen that they bring along.
  *
  * Only for the files that call them. Each function that is used is a row of its list.
  */
@@ -116,5 +116,8 @@ struct tri_openssl {
 const struct tri_nghttp2 *tri_nghttp2_load(char *words);
 const struct tri_microhttpd *tri_microhttpd_load(char *words);
 const struct tri_openssl *tri_openssl_load(char *words);
+
+/* Whether that of HTTP/1.1 could be loaded; `words` as above. */
+bool tri_microhttpd_is_there(char *words);
 
 #endif

@@ -346,10 +346,55 @@ static void on_connection(void *self, struct MHD_Connection *carrier, void **con
     } /* a pipe moves what there is, and ends then */
 }
 
+static void on_ready(struct tri_watch *watch, uint32_t events)
+{
+    struct tr_door *door =
+        (struct tr_door *)((char *)watch - offsetof(struct tr_door, daemon_watch));
+    (void)events;
+    door->runs_http1 = true;
+}
+
+/* Opens what the clients of HTTP/1.1 need, when the first of them comes. */
+static int open_daemon(struct tr_door *door)
+{
+    char words[TR_DOOR_WORDS_BYTES];
+    door->microhttpd = tri_microhttpd_load(words);
+    if (door->microhttpd == NULL) {
+        return TR_SYSTEM;
+    }
+    door->daemon = door->microhttpd->start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+        on_request, door, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned int)(door->connections_max + TR_DOOR_REFUSED_CONNECTIONS_MAX),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)TR_DOOR_HTTP1_BYTES,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, door, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
+        door, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, door, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+        MHD_OPTION_END);
+    if (door->daemon == NULL) {
+        return TR_MEMORY;
+    }
+    const union MHD_DaemonInfo *info =
+        door->microhttpd->get_daemon_info(door->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    door->daemon_watch.ready = on_ready;
+    int error = info == NULL ? TR_SYSTEM
+                             : tri_door_watch(door, info->epoll_fd, &door->daemon_watch, EPOLLIN);
+    if (error != 0) {
+        door->microhttpd->stop_daemon(door->daemon);
+        door->daemon = NULL;
+    }
+    return error;
+}
+
 int tri_http1_begin(struct tri_connection *connection, int socket)
 {
     struct tr_door *door = connection->door;
     struct sockaddr_storage peer = {.ss_family = AF_UNIX};
+    int error = door->daemon != NULL ? 0 : open_daemon(door);
+    if (error != 0) {
+        (void)close(socket);
+        return error;
+    }
     connection->carrier_socket = socket;
     connection->is_carried = true;
     door->handed_over = connection;
@@ -393,35 +438,6 @@ void tri_http1_run(struct tr_door *door)
     if (door->microhttpd->get_timeout(door->daemon, &due_ms) == MHD_YES && due_ms == 0) {
         door->runs_http1 = true;
     }
-}
-
-static void on_ready(struct tri_watch *watch, uint32_t events)
-{
-    struct tr_door *door =
-        (struct tr_door *)((char *)watch - offsetof(struct tr_door, daemon_watch));
-    (void)events;
-    door->runs_http1 = true;
-}
-
-int tri_http1_open(struct tr_door *door)
-{
-    door->daemon = door->microhttpd->start_daemon(
-        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-        on_request, door, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned int)(door->connections_max + TR_DOOR_REFUSED_CONNECTIONS_MAX),
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)TR_DOOR_HTTP1_BYTES,
-        MHD_OPTION_URI_LOG_CALLBACK, on_target, door, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
-        door, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, door, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-        MHD_OPTION_END);
-    if (door->daemon == NULL) {
-        return TR_MEMORY;
-    }
-    const union MHD_DaemonInfo *info =
-        door->microhttpd->get_daemon_info(door->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    door->daemon_watch.ready = on_ready;
-    return info == NULL ? TR_SYSTEM
-                        : tri_door_watch(door, info->epoll_fd, &door->daemon_watch, EPOLLIN);
 }
 
 /* The library must not be stopped while something is suspended. */

@@ -9,6 +9,7 @@
 #define TR_RUNTIME_ENV_LIBRARY_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "schemas/codec/base.h"
 
@@ -25,5 +26,11 @@ struct tri_library {
  * thread. NULL: it is not installed, or lacks one of them, so callers never meet a NULL.
  */
 const void *tri_library_open(struct tri_library *library);
+
+/*
+ * Whether it is installed and has all of them. It is closed again, and its functions are not there
+ * yet: for one that is opened later, if ever.
+ */
+bool tri_library_is_there(const struct tri_library *library);
 
 #endif

@@ -3,9 +3,11 @@
 nobody else."""
 
 import pathlib
+import re
 import signal
 import subprocess
 import unittest
+import urllib.request
 
 from program import LIMIT_S, PROGRAM, ProgramTest, wait_until
 
@@ -78,7 +80,8 @@ class LibrariesTest(ProgramTest):
                 (self.libraries / name).unlink()
 
     def test_a_service_without_a_port_has_none_of_it(self):
-        """No library, no thread; with a port there are both."""
+        """No library, no thread; with a port there are both, and what HTTP/1.1 needs is loaded
+        when the first client of it comes."""
         for words, is_there in (((), False), (("--http", "0"), True)):
             with self.subTest(words):
                 serving = self.start("serve", *words)
@@ -87,8 +90,14 @@ class LibrariesTest(ProgramTest):
                 maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
                 names = [(thread / "comm").read_text().strip()
                          for thread in pathlib.Path(f"/proc/{pid}/task").iterdir()]
-                self.assertEqual(MICROHTTPD in maps, is_there)
+                self.assertEqual(NGHTTP2 in maps, is_there)
+                self.assertNotIn(MICROHTTPD, maps)
                 self.assertEqual("troupe-door" in names, is_there)
+                if is_there:
+                    text = "\n".join(serving.lines["stderr"])
+                    address = re.search("clients at (.*)", text)[1]
+                    urllib.request.urlopen(f"http://{address}/healthcheck").close()
+                    self.assertIn(MICROHTTPD, pathlib.Path(f"/proc/{pid}/maps").read_text())
                 serving.signal(signal.SIGTERM)
                 self.assertEqual(serving.end()[0], 0)
 

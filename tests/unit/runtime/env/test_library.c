@@ -54,6 +54,19 @@ static void gives_nothing_of_one_that_lacks_a_function(void **state)
     assert_null(tri_library_open(&library));
 }
 
+static void one_that_is_there_is_not_opened(void **state)
+{
+    struct functions functions = {NULL};
+    struct tri_library there = {
+        .name = LIBRARY, .names = names, .count = 2, .functions = &functions};
+    struct tri_library gone = {.name = "libgone.so.9", .names = names, .functions = &functions};
+    (void)state;
+    assert_true(tri_library_is_there(&there));
+    assert_false(tri_library_is_there(&gone));
+    assert_int_equal(there.state, 0);
+    assert_non_null(tri_library_open(&there));
+}
+
 static struct functions shared_functions;
 static struct tri_library shared = {
     .name = LIBRARY, .names = names, .count = 2, .functions = &shared_functions};
@@ -86,6 +99,7 @@ int main(void)
         cmocka_unit_test(gives_the_functions_by_their_order),
         cmocka_unit_test(gives_nothing_of_one_that_is_not_there),
         cmocka_unit_test(gives_nothing_of_one_that_lacks_a_function),
+        cmocka_unit_test(one_that_is_there_is_not_opened),
         cmocka_unit_test(is_whole_for_whoever_comes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
