@@ -158,9 +158,13 @@ static bool add_state(struct reading *reading, enum tr_list_op op, struct tr_tex
     return true;
 }
 
+/* Filters that conditions leave room for: phases, the token, and what is added by whoever lists. */
+#define FILTERS_BESIDE_CONDITIONS (2 + TR_RUN_LIST_ADDED_MAX)
+
 static bool has_room(const struct reading *reading)
 {
-    return reading->list->filter_count + 4 < TR_COUNT_OF(reading->list->filters);
+    size_t count = reading->list->filter_count + 1 + FILTERS_BESIDE_CONDITIONS;
+    return count <= TR_COUNT_OF(reading->list->filters);
 }
 
 /* Of texts; what is chosen by its beginning or its parts is found among the others. */
@@ -292,18 +296,25 @@ static int compare_numbers(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
+int tr_run_list_compare(const struct tr_run_list *list, const struct tr_run_place *a,
+                        const struct tr_run_place *b)
+{
+    int order = list->is_field_text ? compare_texts(a->text, b->text)
+                                    : compare_numbers(a->number, b->number);
+    if (order == 0) {
+        order = list->is_key_text ? compare_texts(a->key_text, b->key_text)
+                                  : compare_numbers(a->key, b->key);
+    }
+    return list->is_descending ? -order : order;
+}
+
 bool tr_run_list_is_before(const struct tr_run_list *list, const struct tr_run_place *place)
 {
-    if (!list->has_token) {
-        return false;
-    }
-    int order = list->is_field_text ? compare_texts(place->text, list->after_text)
-                                    : compare_numbers(place->number, list->after_number);
-    if (order == 0) {
-        order = list->is_key_text ? compare_texts(place->key_text, list->after_key_text)
-                                  : compare_numbers(place->key, list->after_key);
-    }
-    return list->is_descending ? order >= 0 : order <= 0;
+    const struct tr_run_place after = {.text = list->after_text,
+                                       .number = list->after_number,
+                                       .key_text = list->after_key_text,
+                                       .key = list->after_key};
+    return list->has_token && tr_run_list_compare(list, place, &after) <= 0;
 }
 
 char *tr_run_list_token(struct tr_desk_job *job, const struct tr_run_list *list,

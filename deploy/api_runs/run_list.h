@@ -12,6 +12,9 @@
 
 #include "deploy/api_runs/desk.h"
 
+/* What conditions are about that a client does not write: a place, a name, and one more. */
+#define TR_RUN_LIST_ADDED_MAX 4
+
 /* What a condition may be about. */
 enum tr_run_field_kind {
     TR_RUN_FIELD_TEXT,
@@ -88,8 +91,12 @@ TR_MUST_USE bool tr_run_list_read(struct tr_desk_job *job, const struct tr_run_l
                                   const struct tr_run_list_request *request,
                                   struct tr_run_list *list);
 
-/* Adds one condition more. */
+/* Adds one condition more, of TR_RUN_LIST_ADDED_MAX that a list that was read has room for. */
 void tr_run_list_add(struct tr_run_list *list, struct tr_reader_filter filter);
+
+/* Which of two rows comes first: less than 0 if it is `a`. */
+int tr_run_list_compare(const struct tr_run_list *list, const struct tr_run_place *a,
+                        const struct tr_run_place *b);
 
 /* Whether a row stands before what the token says, and was answered. */
 bool tr_run_list_is_before(const struct tr_run_list *list, const struct tr_run_place *place);

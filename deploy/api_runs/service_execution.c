@@ -2,6 +2,7 @@
  * flyteidl.service.AdminService: executions. All of it is looked up by a reader of the store
  * (deploy/api_runs/desk.h), and what begins or ends is the engine's.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "actors/graph/flyte/flyte_message.h"
@@ -119,6 +120,7 @@ struct listing {
     struct tr_run_list list;
     Flyteidl__Admin__ExecutionList *answer;
     struct tri_vector rows; /* struct tr_execution */
+    uint32_t first;         /* of those of the query at hand */
     bool has_more;
 };
 
@@ -126,6 +128,7 @@ struct listing {
 static struct tr_run_place place_of(const struct tr_run_list *list, const struct tr_execution *row)
 {
     const char *column = list->order[0].field;
+    struct tr_text plan = row->plan.size > 0 ? row->plan : row->workflow; /* the default one */
     const struct {
         const char *column;
         uint64_t number;
@@ -133,7 +136,7 @@ static struct tr_run_place place_of(const struct tr_run_list *list, const struct
     } values[] = {
         {"created_ms", row->created_ms, {0}}, {"started_ms", row->started_ms, {0}},
         {"ended_ms", row->ended_ms, {0}},     {"name", 0, row->name},
-        {"workflow", 0, row->workflow},       {"plan", 0, row->plan},
+        {"workflow", 0, row->workflow},       {"plan", 0, plan},
     };
     struct tr_run_place place = {.key = row->execution};
     for (size_t i = 0; i < TR_COUNT_OF(values); i++) {
@@ -143,6 +146,12 @@ static struct tr_run_place place_of(const struct tr_run_list *list, const struct
         }
     }
     return place;
+}
+
+/* Whether a query has given all that a page can have of it, and a row more. */
+static bool is_full(const struct listing *listing)
+{
+    return listing->rows.count - listing->first > listing->list.limit;
 }
 
 /* Rows are kept, since more is read of each, and a reader gives one query's row at a time. */
@@ -155,16 +164,96 @@ static int take_listed(void *self, const void *value)
     if (tr_run_list_is_before(&listing->list, &place)) {
         return 0;
     }
-    if (listing->rows.count >= listing->list.limit) {
-        listing->has_more = true;
-        return TR_CLOSED; /* the page is full */
-    }
     struct tr_execution *added = tri_vector_add(arena, &listing->rows, sizeof *added);
     if (added == NULL) {
         return TR_MEMORY;
     }
     *added = *row;
-    return tr_schemas_row_keep(arena, &tr_execution_schema, added);
+    int error = tr_schemas_row_keep(arena, &tr_execution_schema, added);
+    return error == 0 && is_full(listing) ? TR_CLOSED : error;
+}
+
+static int read_rows(struct listing *listing, const struct tr_reader_query *query)
+{
+    listing->first = listing->rows.count;
+    int error = tr_reader_rows(listing->job->reader, query, take_listed, listing);
+    return error == TR_CLOSED && is_full(listing) ? 0 : error;
+}
+
+static int compare_rows(const void *a, const void *b, void *self)
+{
+    const struct listing *listing = self;
+    struct tr_run_place left = place_of(&listing->list, a);
+    struct tr_run_place right = place_of(&listing->list, b);
+    return tr_run_list_compare(&listing->list, &left, &right);
+}
+
+/*
+ * Adds the rows of one query more, of several that have no row in common. What the page has is
+ * among the first of all: of each query as many are there as it can have, and one more.
+ */
+static int merge_rows(struct listing *listing, const struct tr_reader_query *query)
+{
+    int error = read_rows(listing, query);
+    if (error == 0 && listing->rows.count > 0) {
+        qsort_r(listing->rows.items, listing->rows.count, sizeof(struct tr_execution),
+                compare_rows, listing);
+    }
+    if (listing->rows.count > listing->list.limit + 1) {
+        listing->rows.count = listing->list.limit + 1;
+    }
+    return error;
+}
+
+/* One phase after the other, each by the index. */
+static int read_phases(struct listing *listing, const struct tr_reader_query *query,
+                       struct tr_reader_filter *phase)
+{
+    uint64_t bits = phase->number;
+    int error = 0;
+    phase->op = TR_FILTER_EQUAL;
+    for (; error == 0 && bits != 0; bits &= bits - 1) {
+        phase->number = (uint64_t)__builtin_ctzll(bits);
+        error = merge_rows(listing, query);
+    }
+    return error;
+}
+
+static bool is_field(const char *field, const char *name)
+{
+    return strcmp(field, name) == 0;
+}
+
+/* Rows of launch plans, and those of workflows' default ones, which have none in their column. */
+static int read_plans(struct listing *listing, struct tr_reader_query *query)
+{
+    struct tr_run_list *list = &listing->list;
+    struct tr_reader_filter *plan = &list->filters[list->filter_count];
+    tr_run_list_add(list, tr_filter_text("plan", TR_FILTER_NOT_EQUAL, tr_text_of("")));
+    plan->is_passive = true;
+    query->filter_count = list->filter_count;
+    int error = merge_rows(listing, query);
+    for (struct tr_reader_filter *filter = list->filters; filter < plan; filter++) {
+        filter->field = is_field(filter->field, "plan") ? "workflow" : filter->field;
+    }
+    plan->op = TR_FILTER_EQUAL;
+    if (is_field(list->order[0].field, "plan")) {
+        query->order[0].field = "workflow";
+    }
+    return error == 0 ? merge_rows(listing, query) : error;
+}
+
+static int read_listed(struct listing *listing, struct tr_reader_query *query,
+                       struct tr_reader_filter *several)
+{
+    bool is_of_plans = is_field(listing->list.order[0].field, "plan");
+    for (size_t i = 0; i < listing->list.filter_count; i++) {
+        is_of_plans = is_of_plans || is_field(listing->list.filters[i].field, "plan");
+    }
+    if (is_of_plans) {
+        return read_plans(listing, query);
+    }
+    return several != NULL ? read_phases(listing, query, several) : read_rows(listing, query);
 }
 
 /* False: the job has failed. */
@@ -172,7 +261,8 @@ static bool view_all(struct listing *listing)
 {
     struct tr_desk_job *job = listing->job;
     const struct tr_execution *rows = listing->rows.items;
-    uint32_t count = listing->rows.count;
+    listing->has_more = listing->rows.count > listing->list.limit;
+    uint32_t count = listing->has_more ? listing->list.limit : listing->rows.count;
     Flyteidl__Admin__Execution **views = tr_arena_array(&job->arena, count + 1, sizeof(void *));
     for (uint32_t i = 0; views != NULL && i < count; i++) {
         views[i] = tr_view_execution(job, &rows[i]);
@@ -189,16 +279,40 @@ static bool view_all(struct listing *listing)
     return !tr_desk_failed(job, job->arena.error);
 }
 
-/* Rows are found along the order, unless one phase or one name leads to fewer. */
-static void set_passive(struct tr_run_list *list)
+/* Whether rows of this value stand in the order of creation in an index. */
+static bool has_index(const struct tr_run_list *list, const char *field)
 {
-    bool is_found = strcmp(list->order[0].field, "name") == 0;
+    return is_field(list->order[0].field, "created_ms") &&
+           (is_field(field, "phase") || is_field(field, "workflow") || is_field(field, "plan"));
+}
+
+/* Several phases, where nothing else leads to fewer rows; NULL: none, or they need no index. */
+static struct tr_reader_filter *find_phases(struct tr_run_list *list)
+{
+    struct tr_reader_filter *found = NULL;
     for (size_t i = 0; i < list->filter_count; i++) {
         struct tr_reader_filter *filter = &list->filters[i];
-        bool leads = filter->op == TR_FILTER_EQUAL &&
-                     (strcmp(filter->field, "phase") == 0 ||
-                      strcmp(filter->field, "workflow") == 0 || strcmp(filter->field, "name") == 0);
-        bool is_ordering = strcmp(filter->field, list->order[0].field) == 0;
+        if (filter->op == TR_FILTER_BIT && has_index(list, filter->field)) {
+            found = filter;
+        } else if (filter->op == TR_FILTER_EQUAL &&
+                   (has_index(list, filter->field) || is_field(filter->field, "name"))) {
+            return NULL;
+        }
+    }
+    return found;
+}
+
+/* Rows are found along the order, or in it by one value; a name leads to few. */
+static void set_passive(struct tr_run_list *list, const struct tr_reader_filter *several)
+{
+    bool is_found = is_field(list->order[0].field, "name");
+    for (size_t i = 0; i < list->filter_count; i++) {
+        struct tr_reader_filter *filter = &list->filters[i];
+        bool leads =
+            filter == several ||
+            (filter->op == TR_FILTER_EQUAL &&
+             (is_field(filter->field, "name") || has_index(list, filter->field)));
+        bool is_ordering = is_field(filter->field, list->order[0].field);
         filter->is_passive = !is_ordering && (is_found || !leads);
         is_found = is_found || leads;
     }
@@ -232,7 +346,8 @@ static void list_executions(struct tr_desk_job *job, const void *asked)
                 list, tr_filter_text(places[i][0], TR_FILTER_EQUAL, tr_text_of(places[i][1])));
         }
     }
-    set_passive(list);
+    struct tr_reader_filter *several = find_phases(list);
+    set_passive(list, several);
     struct tr_reader_filter is_archived = tr_filter_number("is_archived", TR_FILTER_EQUAL, true);
     const struct tr_reader_related archived = {.record = &tr_execution_archive_schema,
                                                .filters = &is_archived,
@@ -246,8 +361,8 @@ static void list_executions(struct tr_desk_job *job, const void *asked)
                                     .related_count = is_chosen ? 1 : 0,
                                     .is_led = is_chosen && list->has_archived,
                                     .order = {list->order[0], list->order[1]}};
-    int error = list->is_empty ? 0 : tr_reader_rows(job->reader, &query, take_listed, &listing);
-    if (tr_desk_failed(job, error == TR_CLOSED && listing.has_more ? 0 : error)) {
+    int error = list->is_empty ? 0 : read_listed(&listing, &query, several);
+    if (tr_desk_failed(job, error)) {
         return;
     }
     if (view_all(&listing)) {

@@ -275,14 +275,16 @@ static const struct tr_view views[] = {
 
 /*
  * What `list` asks for, whether a name is taken, and what has ended lately. Launched executions are
- * found by their parent, and those without one are the newest that nobody has launched. Entities of
- * Flyte's are listed by when they came, of a name or of all, or those that are active.
+ * found by their parent, and those without one are the newest that nobody has launched. Flyte's
+ * clients choose by plans, and sort by when executions started. Entities of theirs are listed by when they came, of a name or of all, or those that are active.
  */
 static const struct tr_record_index indexes[] = {
     {&tr_execution_schema, {"project", "domain", "name"}},
     {&tr_execution_schema, {"name"}},
     {&tr_execution_schema, {"phase", "created_ms"}},
     {&tr_execution_schema, {"workflow", "created_ms"}},
+    {&tr_execution_schema, {"plan", "created_ms"}},
+    {&tr_execution_schema, {"started_ms"}},
     {&tr_execution_schema, {"created_ms"}},
     {&tr_execution_schema, {"ended_ms"}},
     {&tr_execution_schema, {"parent", "created_ms"}},

@@ -308,6 +308,79 @@ class ExecutionsTest(ClientTest):
             found = [each["id"]["name"] for each in answer.get("executions", [])]
             self.assertEqual(found, names, filters)
 
+    def listed(self, limit, **more):
+        """Names, page by page."""
+        token, found = "", []
+        while True:
+            page, = self.ask("answers", calls=[
+                ["ListExecutions", {"id": WHERE, "limit": limit, "token": token, **more}]])
+            found.append([each["id"]["name"] for each in page.get("executions", [])])
+            token = page.get("token", "")
+            if not token:
+                return found
+
+    def test_pages_of_several_phases_are_merged(self):
+        """In the order of creation each phase comes by an index of its own."""
+        plans = ["empty", "broken", "gates"]
+        for i in range(9):
+            plan = plans[i % 3]
+            name = f"{plan}{i}"
+            if plan != "gates":
+                self.ask("run", plan=f"flows.{plan}", name=name)
+            else:
+                self.assertEqual(self.ask("outcomes", calls=[
+                    ["CreateExecution", dict(WHERE, name=name,
+                                             spec={"launch_plan": plan_id(f"flows.{plan}")})],
+                    ["TerminateExecution", {"id": dict(WHERE, name=name)}]]), 2 * [["OK", ""]])
+        newest = [f"{plans[i % 3]}{i}" for i in reversed(range(9))]
+        wanted = [name for name in newest if not name.startswith("empty")]
+        oldest = {"sort_by": {"key": "created_at", "direction": "ASCENDING"}}
+        for filters in ("value_in(phase,FAILED;ABORTED;ABORTING)", "ne(phase,SUCCEEDED)"):
+            for limit in (1, 2, 3, 6, 7):
+                pages = [wanted[i:i + limit] for i in range(0, 6, limit)]
+                self.assertEqual(self.listed(limit, filters=filters), pages)
+            self.assertEqual(self.listed(4, filters=filters, **oldest),
+                             [wanted[::-1][:4], wanted[::-1][4:]])
+            self.assertEqual(self.listed(9, filters=filters + "+eq(launch_plan.name,flows.gates)"),
+                             [[name for name in wanted if name.startswith("gates")]])
+        others = [name for name in newest if not name.startswith("gates")]
+        self.assertEqual(self.listed(4, filters="value_in(phase,FAILED;SUCCEEDED)",
+                                     sort_by={"key": "started_at"}), [others[:4], others[4:]])
+
+    def test_lists_know_the_default_plan(self):
+        """Its name is the workflow's, whether one chooses by it or sorts by it."""
+        for i, plan in enumerate(("twice", "five", "empty", "five", "twice")):
+            self.ask("run", plan=f"flows.{plan}", name=f"{plan}{i}")
+        key = "launch_plan.name"
+        chosen = [
+            (f"eq({key},flows.twice)", ["twice4", "twice0"]),
+            (f"eq({key},flows.five)", ["five3", "five1"]),
+            (f"ne({key},flows.five)", ["twice4", "empty2", "twice0"]),
+            (f"value_in({key},flows.five;flows.empty)", ["five3", "empty2", "five1"]),
+            (f"contains({key},t)+eq(workflow.name,flows.twice)", ["twice4", "twice0"]),
+            (f"eq({key},flows.empty)+eq(phase,FAILED)", [])]
+        for filters, names in chosen:
+            self.assertEqual(sum(self.listed(1, filters=filters), []), names, filters)
+        for direction, names in (("ASCENDING", ["empty2", "five1", "five3", "twice0", "twice4"]),
+                                 ("DESCENDING", ["twice4", "twice0", "five3", "five1", "empty2"])):
+            order = {"key": key, "direction": direction}
+            self.assertEqual(sum(self.listed(1, sort_by=order), []), names)
+            self.assertEqual(self.listed(3, sort_by=order), [names[:3], names[3:]])
+
+    def test_as_many_conditions_as_there_can_be(self):
+        names = ";".join(f"x{i}" for i in range(30))
+        for filters in (f"value_not_in(name,{names})",
+                        "+".join(12 * ["ne(name,x)"]),
+                        "+".join(10 * ["ne(name,x)"]) + "+value_in(phase,FAILED;ABORTED)"
+                        "+ne(launch_plan.name,x)"):
+            outcome, = self.ask("outcomes", calls=[["ListExecutions", {
+                "id": dict(WHERE, name="n"), "limit": 1, "token": "5~5",
+                "filters": "value_in(phase,FAILED;ABORTED)+" + filters
+                if filters.startswith("value_not") else filters}]])
+            self.assertIn(outcome[0], ("OK", "INVALID_ARGUMENT"), outcome)
+        self.assertEqual(self.ask("get", name=self.ask("run", plan="flows.empty")["name"])["phase"],
+                         "SUCCEEDED")
+
     def check_archive(self, name, others):
         """One that is archived is left out by who wants it so, and may be taken back."""
         def listed(filters):
