@@ -45,6 +45,7 @@ class CustodyTest(ServedTest):
         self.call(address, "prepare")
         clients = subprocess.Popen(self.words(address, "go_on"), stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, text=True)
+        self.addCleanup(clients.kill)
         changes = []
 
         def read(line):

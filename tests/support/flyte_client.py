@@ -227,6 +227,13 @@ def all_calls(address):
     return found
 
 
+def types(address, methods):
+    """Of each call its service, and the types of its request and its response."""
+    return {name: [method.containing_service.full_name, method.input_type.full_name,
+                   method.output_type.full_name]
+            for name, method in ((name, method_of(name)) for name in methods)}
+
+
 def outcomes(address, calls):
     """The code and the words of each call."""
     return [outcome_of(lambda: call_of(address, method)(request_of(method, fields)))
