@@ -7,7 +7,9 @@ before they wait.
 import json
 import re
 import unittest
+import urllib.parse
 
+from flyte_calls import CHANGES, READS
 from flyte_clients import ClientTest
 from program import ROOT
 from test_api_executions import DECIDES, FLOWS, WHERE, bare, plan_id
@@ -29,6 +31,10 @@ ATTRIBUTES = {
 }
 PLACES = {"Project": {"project": "p"}, "ProjectDomain": {"project": "p", "domain": "d"},
           "Workflow": {"project": "p", "domain": "d", "workflow": "w"}}
+
+
+# What is compared in test_api_executions.py, and what gives a new URL each time.
+ELSEWHERE = {"GetDynamicNodeWorkflow", "ListNodeExecutionsForTask", "CreateDownloadLocation"}
 
 
 class CallsTest(ClientTest):
@@ -59,6 +65,42 @@ class CallsTest(ClientTest):
                                              {} if method in ("POST", "PUT") else None)
                     self.assertNotEqual(told.get("message"), "there is nothing here", path)
                     self.assertNotEqual(status, 405, path)
+
+    def path_of(self, path, request):
+        """A path of REST with what a request has: in its places, and behind it as a query."""
+        def flat(value, begin=""):
+            for key, each in value.items():
+                if isinstance(each, dict):
+                    yield from flat(each, f"{begin}{key}.")
+                else:
+                    yield begin + key, str(each)
+        fields = dict(flat(request))
+        filled = re.sub("{([^}]*)}", lambda place: urllib.parse.quote(fields.pop(place[1]), ""),
+                        path)
+        return filled + ("?" + urllib.parse.urlencode(fields) if fields else "")
+
+    def test_each_path_says_what_the_call_says(self):
+        self.package(FLOWS.replace("@DECIDE@", "none"))
+        self.troupe("apply", "flows.tgz", "--version", "v1")
+        self.address, = self.serve()
+        for method, request, code in CHANGES:
+            outcome, = self.ask("outcomes", calls=[[method, request]])
+            self.assertEqual(outcome[0].replace("_", "").lower(), code.lower(), (method, outcome))
+            if method == "CreateExecution" and code == "OK" and request["name"] != "gates":
+                self.ask("get", name=request["name"])
+        self.ask("get", name="again")
+        paths = {name: [path for method, path in found if method == "GET"]
+                 for name, (_, found) in self.ask("all_calls").items()}
+        seen = set()
+        for (method, request), answer in zip(READS, self.ask("answers", calls=READS)):
+            for path in paths[method]:
+                if "{id.name}" in path and "name" not in request.get("id", {"name": ""}):
+                    continue
+                status, found = self.rest("GET", self.path_of(path, request))
+                self.assertEqual(status, 200, (path, found))
+                self.assertEqual(bare(found), bare(answer), path)
+                seen.add(method)
+        self.assertEqual({name for name, found in paths.items() if found} - seen, ELSEWHERE)
 
     def test_attributes_are_kept(self):
         self.address, = self.serve()

@@ -67,7 +67,8 @@ class CustodyTest(ServedTest):
         clients.wait(LIMIT_S)
         self.assertEqual(wrong, [])
         self.assertEqual({kind for kind, _, _ in changes}, KINDS)
-        self.assertEqual(self.call(address, "look_at", changes), [])
+        path = self.write("changes.json", json.dumps(changes))
+        self.assertEqual(self.call(address, "look_at", str(path)), [])
         self.check_nothing_is_twice(changes)
 
     def check_nothing_is_twice(self, changes):

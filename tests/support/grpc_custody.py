@@ -1,5 +1,5 @@
-"""What integration/test_api_custody.py asks with gRPC's own library, in a Python that has it: clients
-that go on whatever happens to the engine, and what they were told.
+"""What integration/test_api_custody.py asks with gRPC's own library, in a Python that has it:
+clients that go on whatever happens to the engine, and what they were told.
 
     python grpc_custody.py ADDRESS FUNCTION [JSON]
 
@@ -120,7 +120,8 @@ class Customer(Client):
         content = content_of(number)
         request = dataproxy_pb2.CreateUploadLocationRequest(
             project=PROJECT, domain=DOMAIN, filename=f"u{number}",
-            content_md5=hashlib.md5(content).digest(), expires_in=duration_pb2.Duration(seconds=600))
+            content_md5=hashlib.md5(content).digest(),
+            expires_in=duration_pb2.Duration(seconds=600))
         end = time.monotonic() + LIMIT_S
         while True:
             location = self.insist(lambda: self.proxy.CreateUploadLocation(request))
@@ -235,9 +236,11 @@ def look(customer, kind, number, found):
         assert (closure.phase, customer.outputs(found)) == (SUCCEEDED, {"o0": number}), closure
 
 
-def look_at(address, changes):
-    """What is wrong with what was acknowledged."""
+def look_at(address, path):
+    """What is wrong with what was acknowledged, of which there is a file."""
     customer, wrong = Customer(address), []
+    with open(path, encoding="utf-8") as file:
+        changes = json.load(file)
     for kind, number, found in changes:
         try:
             look(customer, kind, number, found)
