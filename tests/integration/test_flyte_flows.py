@@ -28,7 +28,9 @@ FEW = 6  # cases that fail and are recovered where not all do
 OLD_PYTHON = LIBRARIES / "python-flytekit-1.13/bin/python"
 
 
-class FlowsTest(ProgramTest):
+class KitFlows(ProgramTest):
+    """A folder `src` with the packages, and a flytekit for them."""
+
     python = KIT_PYTHON
     packages = [KIT]
     name = "flows"
@@ -51,6 +53,8 @@ class FlowsTest(ProgramTest):
         environment["VIRTUAL_ENV"] = str(self.python.parent.parent)
         return environment
 
+
+class FlowsTest(KitFlows):
     def package(self, name, *words):
         """Starts packaging; local executions go on beside it."""
         return subprocess.Popen(
