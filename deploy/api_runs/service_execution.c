@@ -196,8 +196,8 @@ static int merge_rows(struct listing *listing, const struct tr_reader_query *que
 {
     int error = read_rows(listing, query);
     if (error == 0 && listing->rows.count > 0) {
-        qsort_r(listing->rows.items, listing->rows.count, sizeof(struct tr_execution),
-                compare_rows, listing);
+        qsort_r(listing->rows.items, listing->rows.count, sizeof(struct tr_execution), compare_rows,
+                listing);
     }
     if (listing->rows.count > listing->list.limit + 1) {
         listing->rows.count = listing->list.limit + 1;
@@ -308,10 +308,9 @@ static void set_passive(struct tr_run_list *list, const struct tr_reader_filter 
     bool is_found = is_field(list->order[0].field, "name");
     for (size_t i = 0; i < list->filter_count; i++) {
         struct tr_reader_filter *filter = &list->filters[i];
-        bool leads =
-            filter == several ||
-            (filter->op == TR_FILTER_EQUAL &&
-             (is_field(filter->field, "name") || has_index(list, filter->field)));
+        bool leads = filter == several ||
+                     (filter->op == TR_FILTER_EQUAL &&
+                      (is_field(filter->field, "name") || has_index(list, filter->field)));
         bool is_ordering = is_field(filter->field, list->order[0].field);
         filter->is_passive = !is_ordering && (is_found || !leads);
         is_found = is_found || leads;

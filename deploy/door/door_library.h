@@ -1,6 +1,6 @@
 /*
  * libnghttp2 and OpenSSL, loaded when a door is opened, and libmicrohttpd when the first client of
- * HTTP/1.1 comes: an engine that needs none of them has no use for the fifteen that they bring along.
+ * HTTP/1.1 comes: who needs none of them has no use for the fifteen that they bring along.
  *
  * Only for the files that call them. Each function that is used is a row of its list.
  */

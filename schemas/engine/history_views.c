@@ -276,7 +276,8 @@ static const struct tr_view views[] = {
 /*
  * What `list` asks for, whether a name is taken, and what has ended lately. Launched executions are
  * found by their parent, and those without one are the newest that nobody has launched. Flyte's
- * clients choose by plans, and sort by when executions started. Entities of theirs are listed by when they came, of a name or of all, or those that are active.
+ * clients choose by plans, and sort by when executions started. Entities of theirs are listed by
+ * when they came, of a name or of all, or those that are active.
  */
 static const struct tr_record_index indexes[] = {
     {&tr_execution_schema, {"project", "domain", "name"}},
