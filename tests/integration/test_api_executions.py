@@ -396,6 +396,15 @@ class ExecutionsTest(ClientTest):
         self.assertEqual([names[2], names[3], names[6]], [others, [name], []])
         self.assertEqual(got[4]["closure"]["state_change_details"]["state"], "EXECUTION_ARCHIVED")
 
+    def test_names_of_any_length(self):
+        for size in (8, 15, 16, 24, 31, 32, 33, 48, 63):
+            name = "n" * size
+            done = self.ask("run", plan="flows.empty", name=name)
+            self.assertEqual((done["name"], done["plan"]), (name, "flows.empty"))
+            row, = self.ask("answers", calls=[["ListExecutions", {
+                "id": WHERE, "limit": 9, "filters": f"eq(name,{name})"}]])
+            self.assertEqual([each["id"]["name"] for each in row["executions"]], [name])
+
     def test_one_of_many_gets_a_name(self):
         codes = self.ask("same_name", plan="flows.empty", name="wanted", count=12)
         self.assertEqual(codes, 11 * ["ALREADY_EXISTS"] + ["OK"])

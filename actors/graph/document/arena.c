@@ -122,11 +122,12 @@ void *tr_arena_array(struct tr_arena *arena, size_t count, size_t size)
 
 struct tr_text tr_arena_text(struct tr_arena *arena, struct tr_text text)
 {
-    char *copy = text.size == 0 ? NULL : tr_arena_alloc(arena, text.size);
+    char *copy = text.size == 0 ? NULL : tr_arena_alloc(arena, text.size + 1);
     if (copy == NULL) {
         return (struct tr_text){.data = "", .size = 0};
     }
     memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
     return (struct tr_text){.data = copy, .size = text.size};
 }
 

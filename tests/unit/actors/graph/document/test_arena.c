@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <string.h>
+
 #include "actors/graph/document/arena.h"
 #include "actors/graph/document/limits.h"
 #include "schemas/codec/error.h"
@@ -37,6 +39,22 @@ static void test_copies_are_the_arenas(void **state)
     given[0] = 'n';
     assert_true(tr_text_equal(copy, tr_text_of("text")));
     assert_true(tr_text_equal(tr_arena_print(&arena, "%s-%d", given, 7), tr_text_of("next-7")));
+    tr_arena_fini(&arena);
+}
+
+/* Whatever stands behind it, and however long it is. */
+static void test_a_copy_is_a_string(void **state)
+{
+    (void)state;
+    struct tr_arena arena;
+    tr_arena_init(&arena);
+    char given[65];
+    memset(given, 'x', sizeof given);
+    for (size_t size = 1; size < sizeof given; size++) {
+        struct tr_text copy = tr_arena_text(&arena, (struct tr_text){.data = given, .size = size});
+        (void)tr_arena_text(&arena, tr_text_of("behind"));
+        assert_int_equal(strlen(copy.data), size);
+    }
     tr_arena_fini(&arena);
 }
 
@@ -76,6 +94,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_is_cleared_and_aligned),
         cmocka_unit_test(test_copies_are_the_arenas),
+        cmocka_unit_test(test_a_copy_is_a_string),
         cmocka_unit_test(test_a_vector_keeps_what_it_holds),
         cmocka_unit_test(test_a_failure_stays),
     };
