@@ -6,8 +6,8 @@ so that none always has the cold or the busy moment. Results are held per progra
 all rounds are done; then ours are printed to stdout as JSON lines with the yardsticks' medians in
 them, and the yardsticks in detail to stderr. `run` beside this file is what a person calls.
 
-What our program prints: a JSON object per line and figure, with the keys of OUR_KEYS. What a
-yardstick prints: a line per figure, FIGURE VALUE UNIT WORKERS RSS_BYTES.
+What our program prints: a JSON object per line and figure, with the keys of OUR_KEYS and, where
+there are some, `floor` and `goal`, which are printed again. What a yardstick prints: a line per figure, FIGURE VALUE UNIT WORKERS RSS_BYTES.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import time
 from collections import namedtuple
 
 OUR_KEYS = ("figure", "n", "value", "unit", "workers", "durability", "rss_bytes")
+BOUND_KEYS = ("floor", "goal")
 SIZES = 3
 DECADE = 10
 PROGRAM_SECONDS_MAX = 600
@@ -117,6 +118,7 @@ class Turns:
         self.arguments = arguments
         self.settings = settings
         self.ours = {}
+        self.bounds = {}  # by figure: its floor and its goal
         self.peers = {}
 
     def run_ours(self, size):
@@ -125,6 +127,8 @@ class Turns:
         for line in run_program(command):
             key, reading = read_our_line(line, size)
             self.ours.setdefault(key, []).append(reading)
+            entry = json.loads(line)
+            self.bounds[key.figure] = {name: entry[name] for name in BOUND_KEYS if name in entry}
 
     def run_peer(self, setting, size):
         for workload in setting.workloads:
@@ -196,6 +200,7 @@ def print_ours(turns, out):
             "rss_bytes": max(reading.rss_bytes for reading in readings),
             "yardstick": best_of_peers(turns.peers, key.size, key.figure, key.unit),
             "commit": turns.arguments.commit,
+            **turns.bounds[key.figure],
         }
         print(json.dumps(entry, separators=(",", ":")), file=out)
 
