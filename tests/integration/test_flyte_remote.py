@@ -17,6 +17,8 @@ FEW = 4
 
 
 class RemoteTest(KitFlows):
+    maxDiff = None
+
     def serve(self):
         self.serving = self.start("serve", "--http", "0")
         self.serving.wait_for("insecure: ")

@@ -83,7 +83,10 @@ static bool collect_known(struct tri_import *import)
 
 /* ------------------------------------------------------------------ what was applied */
 
-/* What the graph has already is not looked up. */
+/*
+ * What the graph has already is not looked up: by its longer name, or of its own package by the name
+ * alone. Of a package that was applied or registered a graph has only what it needs.
+ */
 static int find_applied(void *self, struct tr_arena *arena, struct tr_entity *entity)
 {
     const struct deciding *deciding = self;
@@ -91,10 +94,11 @@ static int find_applied(void *self, struct tr_arena *arena, struct tr_entity *en
                                  .domain = (char *)(uintptr_t)entity->domain.data,
                                  .name = (char *)(uintptr_t)entity->name.data,
                                  .version = (char *)(uintptr_t)entity->version.data};
-    bool is_there = tri_import_is_own(&deciding->import, &id) ||
-                    tri_import_is_known(&deciding->import,
-                                        tri_import_applied_name(&deciding->import, id.project,
-                                                                id.domain, id.name, id.version));
+    const struct tri_import *import = &deciding->import;
+    struct tr_text longer =
+        tri_import_applied_name(import, id.project, id.domain, id.name, id.version);
+    bool is_there = tri_import_is_known(import, longer) ||
+                    (tri_import_is_own(import, &id) && tri_import_is_known(import, entity->name));
     return is_there ? TR_NOT_FOUND
                     : deciding->futures->find(deciding->futures->self, arena, entity);
 }

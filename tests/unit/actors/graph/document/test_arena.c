@@ -4,7 +4,6 @@
  */
 #include <stddef.h>
 #include <stdint.h>
-
 #include <string.h>
 
 #include "actors/graph/document/arena.h"
