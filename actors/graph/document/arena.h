@@ -43,8 +43,8 @@ TR_MUST_USE void *tr_arena_alloc(struct tr_arena *arena, size_t size);
 TR_MUST_USE void *tr_arena_array(struct tr_arena *arena, size_t count, size_t size);
 
 /*
- * A copy of the text or the bytes; empty where there is no memory. A zero stands behind it, which is
- * no part of it: a text can be handed to what takes strings.
+ * A copy of the text or the bytes; empty where there is no memory. A zero stands behind it, which
+ * is no part of it: a text can be handed to what takes strings.
  */
 struct tr_text tr_arena_text(struct tr_arena *arena, struct tr_text text);
 struct tr_bytes tr_arena_bytes(struct tr_arena *arena, struct tr_bytes bytes);

@@ -84,8 +84,8 @@ static bool collect_known(struct tri_import *import)
 /* ------------------------------------------------------------------ what was applied */
 
 /*
- * What the graph has already is not looked up: by its longer name, or of its own package by the name
- * alone. Of a package that was applied or registered a graph has only what it needs.
+ * What the graph has already is not looked up: by its longer name, or of its own package by the
+ * name alone. Of a package that was applied or registered a graph has only what it needs.
  */
 static int find_applied(void *self, struct tr_arena *arena, struct tr_entity *entity)
 {
