@@ -115,7 +115,9 @@ int tr_api_open(const struct tr_api_options *options, char *words, struct tr_api
                                          .body_bytes_max = options->request_bytes_max,
                                          .connections_max = options->connections_max,
                                          .handler = &handler,
-                                         .self = made};
+                                         .self = made,
+                                         .parts = options->parts,
+                                         .part_count = options->part_count};
     if (made == NULL) {
         words[0] = '\0';
         return TR_MEMORY;

@@ -21,10 +21,12 @@ struct tr_api_options {
     uint32_t connections_max;            /* 0: TR_DOOR_CONNECTIONS_MAX */
     const struct tr_api_method *methods; /* NULL: tr_api_methods; they outlive it */
     size_t method_count;
-    enum tr_api_role everybody;      /* what everybody may do where nobody needs a token */
-    struct tr_api_clients clients;   /* they outlive it */
-    struct tr_api_provider provider; /* the same; without an issuer there is none */
-    struct tr_api_services services; /* they outlive it */
+    enum tr_api_role everybody;       /* what everybody may do where nobody needs a token */
+    struct tr_api_clients clients;    /* they outlive it */
+    struct tr_api_provider provider;  /* the same; without an issuer there is none */
+    struct tr_api_services services;  /* they outlive it */
+    const struct tr_door_part *parts; /* what others answer at the same port; they outlive it */
+    size_t part_count;
 };
 
 /* Opens the port, with a thread of its own. Errors, with words, as tr_door_open. */

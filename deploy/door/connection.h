@@ -34,8 +34,9 @@ struct tri_listener {
 };
 
 struct tr_door {
-    const struct tr_door_handler *handler;
-    void *self;
+    struct tr_door_part whole; /* of what no part is for */
+    const struct tr_door_part *parts;
+    size_t part_count;
     uint64_t body_bytes_max;
     uint32_t connections_max;
 

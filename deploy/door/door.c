@@ -322,8 +322,10 @@ int tr_door_open(const struct tr_door_options *options, char *words, struct tr_d
         (void)snprintf(words, TR_DOOR_WORDS_BYTES, "%s", tr_error_text(TR_MEMORY));
         return TR_MEMORY;
     }
-    made->handler = options->handler;
-    made->self = options->self;
+    made->whole =
+        (struct tr_door_part){.prefix = "", .handler = options->handler, .self = options->self};
+    made->parts = options->parts;
+    made->part_count = options->part_count;
     made->body_bytes_max =
         options->body_bytes_max != 0 ? options->body_bytes_max : TR_DOOR_BODY_BYTES_MAX;
     made->connections_max = bounded(options->connections_max);

@@ -77,6 +77,13 @@ struct tr_door_handler {
 
 /* ------------------------------------------------------------------ the door */
 
+/* What has a handler of its own: all requests whose path begins so. */
+struct tr_door_part {
+    const char *prefix;
+    const struct tr_door_handler *handler;
+    void *self; /* of the handler */
+};
+
 struct tr_door_options {
     const char *const *addresses; /* tr_door_address_read */
     size_t address_count;
@@ -85,7 +92,9 @@ struct tr_door_options {
     uint64_t body_bytes_max;  /* 0: TR_DOOR_BODY_BYTES_MAX */
     uint32_t connections_max; /* 0: TR_DOOR_CONNECTIONS_MAX */
     const struct tr_door_handler *handler;
-    void *self; /* of the handler */
+    void *self;                       /* of the handler */
+    const struct tr_door_part *parts; /* the first that fits counts; they outlive the door */
+    size_t part_count;
 };
 
 /*
@@ -124,6 +133,9 @@ struct tr_door_exchange *tr_door_find(struct tr_door *door, uint64_t number);
 
 /* Its number in its door, which is never given twice. */
 uint64_t tr_door_exchange_number(const struct tr_door_exchange *exchange);
+
+/* The door that it came through. */
+struct tr_door *tr_door_exchange_door(const struct tr_door_exchange *exchange);
 
 /* The request; valid as long as the exchange. */
 const struct tr_door_request *tr_door_exchange_request(const struct tr_door_exchange *exchange);

@@ -38,6 +38,7 @@ struct tr_door_exchange *tri_door_exchange_new(struct tri_connection *connection
     exchange->transport = transport;
     exchange->number = ++door->number;
     exchange->body_bytes_max = door->body_bytes_max;
+    exchange->part = &door->whole;
     exchange->window_ms = door->now_ms;
     exchange->link = &connection->exchanges;
     exchange->next = connection->exchanges;
@@ -58,8 +59,8 @@ void tri_door_exchange_free(struct tr_door_exchange *exchange)
     struct tr_door *door = connection->door;
     exchange->response_phase = TRI_RESPONSE_ENDED;
     exchange->is_reset = true;
-    if (exchange->is_told && door->handler->gone != NULL) {
-        door->handler->gone(door->self, exchange);
+    if (exchange->is_told && exchange->part->handler->gone != NULL) {
+        exchange->part->handler->gone(exchange->part->self, exchange);
     }
     struct tr_door_exchange **slot = slot_of(door, exchange->number);
     while (*slot != exchange) {
@@ -150,6 +151,21 @@ static void view_head(struct tr_door_exchange *exchange)
     }
 }
 
+/* Whose request it is: what is refused is told to the same handler. */
+static void find_part(struct tr_door_exchange *exchange)
+{
+    const struct tr_door *door = exchange->connection->door;
+    struct tr_text path = exchange->request.path;
+    for (size_t i = 0; i < door->part_count; i++) {
+        const struct tr_door_part *part = &door->parts[i];
+        size_t size = strlen(part->prefix);
+        if (path.size >= size && memcmp(path.data, part->prefix, size) == 0) {
+            exchange->part = part;
+            return;
+        }
+    }
+}
+
 /* What is against a request before anything of it is done. */
 static struct tri_refusal look_at_head(const struct tr_door_exchange *exchange, char *words)
 {
@@ -198,14 +214,15 @@ void tri_door_exchange_head(struct tr_door_exchange *exchange)
     exchange->window_ms = door->now_ms;
     tri_door_due(door, door->now_ms + TR_DOOR_BODY_MS);
     view_head(exchange);
+    find_part(exchange);
     struct tri_refusal refusal = look_at_head(exchange, words);
     if (refusal.status != 0) {
         tri_door_exchange_refuse(exchange, refusal.status, refusal.words);
         return;
     }
     exchange->is_told = true;
-    if (door->handler->begin != NULL) {
-        door->handler->begin(door->self, exchange);
+    if (exchange->part->handler->begin != NULL) {
+        exchange->part->handler->begin(exchange->part->self, exchange);
     }
     bool is_said = tri_guard_length(&exchange->request, &has_length, &length) && has_length;
     if (is_said && length > exchange->body_bytes_max &&
@@ -223,12 +240,11 @@ static bool is_heard(const struct tr_door_exchange *exchange)
 
 bool tri_door_exchange_body(struct tr_door_exchange *exchange, struct tr_bytes piece)
 {
-    struct tr_door *door = exchange->connection->door;
     exchange->body_bytes += piece.size;
     if (is_heard(exchange) && exchange->body_bytes > exchange->body_bytes_max) {
         refuse_body(exchange);
-    } else if (is_heard(exchange) && door->handler->body != NULL) {
-        door->handler->body(door->self, exchange, piece);
+    } else if (is_heard(exchange) && exchange->part->handler->body != NULL) {
+        exchange->part->handler->body(exchange->part->self, exchange, piece);
     }
     return !exchange->is_reset &&
            (is_heard(exchange) ||
@@ -237,23 +253,21 @@ bool tri_door_exchange_body(struct tr_door_exchange *exchange, struct tr_bytes p
 
 void tri_door_exchange_whole(struct tr_door_exchange *exchange)
 {
-    struct tr_door *door = exchange->connection->door;
     exchange->request_phase = TRI_REQUEST_WHOLE;
-    if (is_heard(exchange) && door->handler->end != NULL) {
-        door->handler->end(door->self, exchange);
+    if (is_heard(exchange) && exchange->part->handler->end != NULL) {
+        exchange->part->handler->end(exchange->part->self, exchange);
     }
 }
 
 void tri_door_exchange_refuse(struct tr_door_exchange *exchange, int status, const char *words)
 {
-    struct tr_door *door = exchange->connection->door;
     if (exchange->response_phase != TRI_RESPONSE_NONE || exchange->is_reset) {
         tr_door_exchange_reset(exchange);
         return;
     }
     exchange->is_refused = true;
     exchange->is_told = true;
-    door->handler->refuse(door->self, exchange, status, words);
+    exchange->part->handler->refuse(exchange->part->self, exchange, status, words);
     TR_ASSERT(exchange->response_phase == TRI_RESPONSE_ENDED || exchange->is_reset);
 }
 
@@ -356,8 +370,8 @@ void tri_door_exchange_sent(struct tr_door_exchange *exchange, size_t size)
     if (exchange->wants_room && exchange->response_phase == TRI_RESPONSE_BEGUN &&
         !exchange->is_reset && tri_buffer_size(&exchange->out) <= TR_DOOR_UNSENT_BYTES / 2) {
         exchange->wants_room = false;
-        if (door->handler->room != NULL) {
-            door->handler->room(door->self, exchange);
+        if (exchange->part->handler->room != NULL) {
+            exchange->part->handler->room(exchange->part->self, exchange);
         }
     }
 }
@@ -403,7 +417,6 @@ static uint64_t due_of(const struct tr_door_exchange *exchange)
 
 uint64_t tri_door_exchange_look(struct tr_door_exchange *exchange, uint64_t now_ms)
 {
-    struct tr_door *door = exchange->connection->door;
     uint64_t due_ms = due_of(exchange);
     if (due_ms <= now_ms && exchange->request_phase == TRI_REQUEST_BODY &&
         exchange->body_bytes - exchange->window_bytes >= TR_DOOR_BODY_BYTES_MIN) {
@@ -418,8 +431,8 @@ uint64_t tri_door_exchange_look(struct tr_door_exchange *exchange, uint64_t now_
     }
     if (exchange->expire_ms != 0 && exchange->expire_ms <= now_ms) {
         exchange->expire_ms = 0;
-        if (is_heard(exchange) && door->handler->expired != NULL) {
-            door->handler->expired(door->self, exchange);
+        if (is_heard(exchange) && exchange->part->handler->expired != NULL) {
+            exchange->part->handler->expired(exchange->part->self, exchange);
         }
     }
     return exchange->expire_ms == 0 ? due_ms : sooner(due_ms, exchange->expire_ms);
@@ -430,6 +443,11 @@ uint64_t tri_door_exchange_look(struct tr_door_exchange *exchange, uint64_t now_
 uint64_t tr_door_exchange_number(const struct tr_door_exchange *exchange)
 {
     return exchange->number;
+}
+
+struct tr_door *tr_door_exchange_door(const struct tr_door_exchange *exchange)
+{
+    return exchange->connection->door;
 }
 
 const struct tr_door_request *tr_door_exchange_request(const struct tr_door_exchange *exchange)

@@ -37,7 +37,8 @@ struct tr_door_exchange {
     struct tr_door_exchange **link;
     struct tr_door_exchange *next_found; /* of the door's table */
     uint64_t number;
-    void *state; /* the handler's */
+    const struct tr_door_part *part; /* whose handler it has */
+    void *state;                     /* the handler's */
 
     struct tr_door_request request;
     struct tri_fields fields;

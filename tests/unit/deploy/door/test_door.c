@@ -195,6 +195,30 @@ static void expired(void *self, struct tr_door_exchange *exchange)
     answer(exchange, 504, "expired");
 }
 
+/* What begins with /part/ has a handler of its own. */
+static void begin_part(void *self, struct tr_door_exchange *exchange)
+{
+    assert_ptr_equal(self, &path);
+    assert_ptr_equal(tr_door_exchange_door(exchange), door);
+    atomic_fetch_add(&begun, 1);
+    tr_door_exchange_state_set(exchange, &begun);
+}
+
+static void end_part(void *self, struct tr_door_exchange *exchange)
+{
+    assert_ptr_equal(self, &path);
+    answer(exchange, 200, "part");
+}
+
+static void refuse_part(void *self, struct tr_door_exchange *exchange, int status,
+                        const char *words)
+{
+    assert_ptr_equal(self, &path);
+    (void)words;
+    atomic_fetch_add(&begun, 1);
+    answer(exchange, status, "refused by the part");
+}
+
 static void refuse(void *self, struct tr_door_exchange *exchange, int status, const char *words)
 {
     (void)self;
@@ -219,6 +243,11 @@ static const struct tr_door_handler handler = {.begin = begin,
                                                .expired = expired,
                                                .refuse = refuse,
                                                .gone = has_gone};
+
+static const struct tr_door_handler part_handler = {
+    .begin = begin_part, .end = end_part, .refuse = refuse_part, .gone = has_gone};
+static const struct tr_door_part parts[] = {
+    {.prefix = "/part/", .handler = &part_handler, .self = &path}};
 
 /* -------------------------------------------------------------------- the client */
 
@@ -299,8 +328,12 @@ static int open_door(void **state)
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/it", folder);
     (void)snprintf(address, sizeof address, "unix:%s", path);
-    struct tr_door_options options = {
-        .addresses = addresses, .address_count = 1, .handler = &handler, .self = &door};
+    struct tr_door_options options = {.addresses = addresses,
+                                      .address_count = 1,
+                                      .handler = &handler,
+                                      .self = &door,
+                                      .parts = parts,
+                                      .part_count = TR_COUNT_OF(parts)};
     atomic_store(&begun, 0);
     atomic_store(&gone, 0);
     assert_int_equal(sem_init(&one_has_gone, 0, 0), 0);
@@ -336,6 +369,10 @@ static void ask_all(long version)
         expect(curl, version, "/whole?a=b", NULL, 200, "whole");
         expect(curl, version, "/whole", "body", 200, "whole");
     }
+    expect(curl, version, "/part/x", NULL, 200, "part");
+    expect(curl, version, "/part/x?y", "body", 200, "part");
+    expect(curl, version, "/part/%zz", NULL, 400, "refused by the part");
+    expect(curl, version, "/part", NULL, 200, "whole");
     expect(curl, version, "/echo", "what goes in comes out", 200, "what goes in comes out");
     expect(curl, version, "/echo", "", 200, "");
     expect(curl, version, "/late", "x", 200, "late");
