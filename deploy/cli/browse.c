@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "deploy/common/clock.h"
+#include "deploy/common/console.h"
 #include "runtime/link/endpoint.h"
 #include "schemas/codec/error.h"
 
@@ -95,6 +96,7 @@ enum tr_exit_status tr_browse_find(const struct tr_browse *browse, const char *w
             error = 0;
         }
     }
+    tr_console_note_error(error);
     if (error == TR_NOT_FOUND || error == TR_INVALID) {
         return tr_command_refused(browse->invocation->command, "%s", problem);
     }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/common/console.h"
 #include "deploy/common/stream.h"
 #include "schemas/codec/error.h"
 #include "schemas/codec/spelling.h"
@@ -54,7 +55,7 @@ static void say(const struct tr_command *command, const char *format, va_list va
 {
     char words[4096];
     vsnprintf(words, sizeof words, format, values);
-    fprintf(stderr, "troupe %s: %s\n", command->name, words);
+    fprintf(tr_console_err(), "troupe %s: %s\n", command->name, words);
 }
 
 enum tr_exit_status tr_command_mistake(const struct tr_command *command, const char *format, ...)
@@ -63,7 +64,7 @@ enum tr_exit_status tr_command_mistake(const struct tr_command *command, const c
     va_start(values, format);
     say(command, format, values);
     va_end(values);
-    fprintf(stderr, "usage: troupe %s %s (`troupe %s --help` says more)\n", command->name,
+    fprintf(tr_console_err(), "usage: troupe %s %s (`troupe %s --help` says more)\n", command->name,
             command->words, command->name);
     return TR_EXIT_USAGE;
 }
@@ -118,8 +119,8 @@ static int read_output(struct tr_invocation *invocation, char *problem)
     TR_ASSERT(place >= 0);
     invocation->output = (enum tr_output)place;
     if (invocation->output == TR_OUTPUT_JSON || invocation->output == TR_OUTPUT_YAML) {
-        tr_stream_form(stdout, TR_STREAM_JSON);
-        tr_stream_form(stderr, TR_STREAM_JSON); /* some documents go there */
+        tr_stream_form(tr_console_out(), TR_STREAM_JSON);
+        tr_stream_form(tr_console_err(), TR_STREAM_JSON); /* some documents go there */
     }
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "actors/graph/document/limits.h"
+#include "deploy/common/console.h"
 #include "deploy/common/file.h"
 #include "deploy/common/problems.h"
 #include "runtime/memory.h"
@@ -16,9 +17,9 @@ enum tr_exit_status tr_diagnostics_print_report(const struct tr_invocation *invo
                                                 struct tr_report *report, int error)
 {
     bool has_errors = tr_report_total(report) > 0;
-    int printed = tr_problems_print(report, stderr);
+    int printed = tr_problems_print(report, tr_console_err());
     if (printed == 0 && !invocation->is_quiet) {
-        printed = tr_warnings_print(report, stderr);
+        printed = tr_warnings_print(report, tr_console_err());
     }
     error = printed != 0 ? printed : error;
     if (error != 0 && error != TR_INVALID) {
@@ -50,7 +51,7 @@ static enum tr_exit_status read_file(const struct tr_invocation *invocation,
          (struct tr_text){.data = text, .size = size});
     bool is_good = tr_report_total(&report) == 0 && settings->arena.error == 0;
     if (!is_good) {
-        error = tr_problems_print(&report, stderr);
+        error = tr_problems_print(&report, tr_console_err());
     }
     tr_report_fini(&report);
     tr_free(text);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "deploy/common/console.h"
 #include "deploy/selection/execution_filter.h"
 #include "runtime/limits.h"
 #include "runtime/memory.h"
@@ -183,6 +184,7 @@ static enum tr_exit_status find_all(const struct tr_invocation *invocation, cons
     }
     tr_reader_close(search.reader);
     tr_free(search.numbers);
+    tr_console_note_error(error);
     if (error == TR_NOT_FOUND || error == TR_INVALID) {
         return tr_command_refused(invocation->command, "%s", problem);
     }

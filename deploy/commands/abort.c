@@ -7,27 +7,36 @@
 #include "deploy/cli/commands.h"
 #include "deploy/cli/selection.h"
 #include "deploy/cli/store.h"
+#include "deploy/common/console.h"
 #include "deploy/connect/connect.h"
 #include "deploy/engine/query_root.h"
 #include "deploy/offline/abort_later.h"
 #include "schemas/runtime/request.h"
 
 #define CAUSE "troupe abort"
+#define CAUSE_BYTES 1024
 
-static const char *cause_of(const struct tr_invocation *invocation)
+/* What is called from elsewhere says by whom. */
+static const char *cause_of(const struct tr_invocation *invocation, char room[CAUSE_BYTES])
 {
     const char *message = tr_arguments_value(&invocation->arguments, "message");
-    return message != NULL ? message : CAUSE;
+    if (tr_console() == NULL) {
+        return message != NULL ? message : CAUSE;
+    }
+    snprintf(room, CAUSE_BYTES, "aborted by %s%s%s", tr_console()->identity,
+             message == NULL ? "" : ": ", message == NULL ? "" : message);
+    return room;
 }
 
 static enum tr_exit_status abort_one(const struct tr_invocation *invocation,
                                      struct tri_client *client, const struct tr_execution *row)
 {
+    char room[CAUSE_BYTES];
     struct tri_request answer;
     struct tr_answered answered = {.error = 0};
     struct tr_stop_execution stop = {
         .execution = row->execution,
-        .cause = tr_text_of(cause_of(invocation)),
+        .cause = tr_text_of(cause_of(invocation, room)),
         .is_hard = tr_arguments_has(&invocation->arguments, "now"),
     };
     int error = tr_client_call(client, &tr_stop_execution_schema, &stop, &tr_answered_schema, 0,
@@ -48,12 +57,13 @@ static enum tr_exit_status abort_all(const struct tr_invocation *invocation, con
                                      struct tri_client *client,
                                      const struct tr_selection *selection)
 {
+    char room[CAUSE_BYTES];
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     enum tr_exit_status status = TR_EXIT_DONE;
     int error =
         client != NULL
             ? 0
-            : tr_abort_later(folder, selection->items, selection->count, cause_of(invocation),
+            : tr_abort_later(folder, selection->items, selection->count, cause_of(invocation, room),
                              tr_arguments_has(&invocation->arguments, "now"), explain);
     if (error != 0) {
         return tr_command_failed(invocation->command, "%s",

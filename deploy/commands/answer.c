@@ -12,6 +12,7 @@
 #include "actors/graph/value/slot.h"
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
+#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/common/identity.h"
 #include "deploy/common/problems.h"
@@ -74,7 +75,7 @@ static enum tr_exit_status read_value(struct answering *answering, const struct 
     enum tr_exit_status status = TR_EXIT_DONE;
     if (error == TR_INVALID) {
         status = TR_EXIT_USAGE;
-        error = tr_problems_print(&report, stderr);
+        error = tr_problems_print(&report, tr_console_err());
     }
     tr_report_fini(&report);
     return error == 0
@@ -197,7 +198,7 @@ static void print_sent(const struct answering *answering, uint64_t gates)
         return;
     }
     struct tr_document document;
-    tr_document_init(&document, stdout, invocation->output);
+    tr_document_init(&document, tr_console_out(), invocation->output);
     tr_document_begin_map(&document, NULL);
     tr_document_text(&document, "execution", name);
     tr_document_text(&document, "id", tr_text_of(answering->id));

@@ -8,6 +8,7 @@
 #include "deploy/cli/commands.h"
 #include "deploy/cli/selection.h"
 #include "deploy/cli/store.h"
+#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/common/identity.h"
 #include "deploy/connect/connect.h"
@@ -86,7 +87,7 @@ static enum tr_exit_status pause_all(struct pausing *pausing, const struct tr_se
     enum tr_exit_status status = TR_EXIT_DONE;
     pausing->has_document = output == TR_OUTPUT_JSON || output == TR_OUTPUT_YAML;
     if (pausing->has_document) {
-        tr_document_init(&pausing->document, stdout, output);
+        tr_document_init(&pausing->document, tr_console_out(), output);
         tr_document_begin_list(&pausing->document, NULL);
     }
     for (size_t i = 0; status == TR_EXIT_DONE && i < selection->count; i++) {

@@ -10,6 +10,7 @@
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/clock.h"
+#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/common/table.h"
 #include "deploy/connect/connect.h"
@@ -185,7 +186,7 @@ static void write_plugin(struct tr_document *document, const struct plugins *plu
 static void print_document(const struct plugins *plugins)
 {
     struct tr_document document;
-    tr_document_init(&document, stdout, plugins->invocation->output);
+    tr_document_init(&document, tr_console_out(), plugins->invocation->output);
     tr_document_begin_list(&document, NULL);
     for (size_t i = 0; i < plugins->count; i++) {
         write_plugin(&document, plugins, &plugins->standings[i]);
@@ -271,7 +272,7 @@ static enum tr_exit_status print_table(const struct plugins *plugins)
     for (size_t i = 0; i < plugins->count; i++) {
         add_rows(&table, plugins, &plugins->standings[i]);
     }
-    int error = tr_table_write(&table, 0, stdout);
+    int error = tr_table_write(&table, 0, tr_console_out());
     tr_table_fini(&table);
     for (size_t i = 0; i < plugins->count; i++) {
         if (plugins->standings[i].known.quarantine != NULL) {
@@ -294,7 +295,7 @@ static enum tr_exit_status print(const struct plugins *plugins)
         return print_table(plugins);
     }
     for (size_t i = 0; i < plugins->count; i++) {
-        printf("%s\n", plugins->standings[i].known.plugin->id);
+        fprintf(tr_console_out(), "%s\n", plugins->standings[i].known.plugin->id);
     }
     return TR_EXIT_DONE;
 }

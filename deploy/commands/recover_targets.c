@@ -2,12 +2,12 @@
  * What `rerun` names: nodes and elements with --from, inputs of nodes with --set, each looked up in
  * the graph before anything begins.
  */
-#include "deploy/commands/recover.h"
-
 #include <string.h>
 
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/slot.h"
+#include "deploy/commands/recover.h"
+#include "deploy/common/console.h"
 #include "deploy/common/problems.h"
 #include "deploy/graphs/route.h"
 #include "deploy/inputs/inputs.h"
@@ -154,7 +154,7 @@ static enum tr_exit_status read_value(struct tri_recover *recover, const struct 
     tr_buffer_array(&slots, 1);
     int error = tr_input_read_word(input, value, &report, &slots);
     if (tr_report_total(&report) > 0) {
-        error = tr_problems_print(&report, stderr);
+        error = tr_problems_print(&report, tr_console_err());
         status =
             error == 0 || error == TR_INVALID ? TR_EXIT_USAGE : tri_recover_failed(recover, error);
     } else {

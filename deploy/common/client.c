@@ -4,6 +4,7 @@
 #include "deploy/common/client.h"
 
 #include "deploy/common/clock.h"
+#include "deploy/common/console.h"
 #include "schemas/runtime/request.h"
 
 static int first(uint64_t end_ms, struct tri_client *client, struct tri_request *answer)
@@ -16,13 +17,22 @@ static int first(uint64_t end_ms, struct tri_client *client, struct tri_request 
                             : tri_client_next(client, -1, (uint32_t)(end_ms - now_ms), answer);
 }
 
+/* A person may wait for ever, and press Ctrl-C; a console of a thread says how long it waits. */
+static uint64_t end_of(uint32_t timeout_ms)
+{
+    if (timeout_ms == 0 && tr_console() != NULL) {
+        timeout_ms = tr_console()->answer_ms;
+    }
+    return timeout_ms == 0 ? UINT64_MAX : tr_clock_ms() + timeout_ms;
+}
+
 int tr_client_call(struct tri_client *client, const struct tr_schema *schema, const void *body,
                    const struct tr_schema *last, uint32_t timeout_ms,
                    int (*row)(void *self, const struct tri_request *row), void *self,
                    struct tri_request *answer)
 {
     uint32_t number;
-    uint64_t end_ms = timeout_ms == 0 ? UINT64_MAX : tr_clock_ms() + timeout_ms;
+    uint64_t end_ms = end_of(timeout_ms);
     int error = tri_client_ask(client, schema, body, &number);
     while (error == 0) {
         struct tri_request came;

@@ -8,8 +8,8 @@
 
 /*
  * Asks, and waits for the answer; those in between are given to `row` (or NULL), whose error ends
- * the waiting. TR_NO_CONNECTION, TR_TIMEOUT (`timeout_ms`; 0 waits for ever). `answer` lives until
- * the next call with the client.
+ * the waiting. TR_NO_CONNECTION, TR_TIMEOUT (`timeout_ms`; 0 is that of the console, or none).
+ * `answer` lives until the next call with the client.
  */
 TR_MUST_USE int tr_client_call(struct tri_client *client, const struct tr_schema *schema,
                                const void *body, const struct tr_schema *last, uint32_t timeout_ms,

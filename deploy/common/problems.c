@@ -3,6 +3,7 @@
  */
 #include "deploy/common/problems.h"
 
+#include "deploy/common/console.h"
 #include "schemas/codec/error.h"
 
 /* Writes what was printed and ends the buffer; its error. */
@@ -19,7 +20,7 @@ static int write_out(struct tr_buffer *buffer, FILE *stream)
 static void note_more(const struct tr_report *report)
 {
     if (report->more > 0) {
-        fprintf(stderr, "and %u more\n", report->more);
+        fprintf(tr_console_err(), "and %u more\n", report->more);
     }
 }
 

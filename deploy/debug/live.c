@@ -6,6 +6,7 @@
 
 #include "deploy/cli/commands.h"
 #include "deploy/cli/store.h"
+#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/connect/connect.h"
 #include "schemas/runtime/request.h"
@@ -43,7 +44,7 @@ static enum tr_exit_status list(const struct tr_invocation *invocation,
         return status;
     }
     if (listing.has_document) {
-        tr_document_init(&listing.document, stdout, invocation->output);
+        tr_document_init(&listing.document, tr_console_out(), invocation->output);
         tr_document_begin_list(&listing.document, NULL);
     }
     int error =
@@ -97,15 +98,15 @@ static int take_actor(void *self, const struct tri_request *request)
     if (listing->has_document) {
         write_actor(&listing->document, &row);
     } else if (listing->invocation->output == TR_OUTPUT_NAME) {
-        printf("%.*s\n", (int)row.address.size, row.address.data);
+        fprintf(tr_console_out(), "%.*s\n", (int)row.address.size, row.address.data);
     } else {
         if (listing->shown == 1) {
-            printf("%-10s %-11s %6s %7s %7s  %s\n", "BEHAVIOUR", "PHASE", "WORKER", "MAILBOX",
-                   "WAITING", "ADDRESS");
+            fprintf(tr_console_out(), "%-10s %-11s %6s %7s %7s  %s\n", "BEHAVIOUR", "PHASE",
+                    "WORKER", "MAILBOX", "WAITING", "ADDRESS");
         }
-        printf("%-10.*s %-11.*s %6u %7u %7llu  %.*s\n", (int)row.behaviour.size, row.behaviour.data,
-               (int)row.phase.size, row.phase.data, row.worker, row.mailbox,
-               (unsigned long long)row.waiting, (int)row.address.size, row.address.data);
+        fprintf(tr_console_out(), "%-10.*s %-11.*s %6u %7u %7llu  %.*s\n", (int)row.behaviour.size,
+                row.behaviour.data, (int)row.phase.size, row.phase.data, row.worker, row.mailbox,
+                (unsigned long long)row.waiting, (int)row.address.size, row.address.data);
     }
     return 0;
 }
@@ -169,8 +170,8 @@ static int take_metric(void *self, const struct tri_request *request)
         tr_document_text(&listing->document, "about", row.about);
         tr_document_end(&listing->document);
     } else {
-        printf("%-24.*s %16llu  %.*s\n", (int)row.name.size, row.name.data,
-               (unsigned long long)row.value, (int)row.about.size, row.about.data);
+        fprintf(tr_console_out(), "%-24.*s %16llu  %.*s\n", (int)row.name.size, row.name.data,
+                (unsigned long long)row.value, (int)row.about.size, row.about.data);
     }
     return 0;
 }
@@ -183,7 +184,7 @@ static enum tr_exit_status print_exposed(const struct tr_invocation *invocation,
     struct tr_answered refused;
     if (answer->type == tr_metrics_exposed_schema.id &&
         tr_metrics_exposed_unpack(answer->body, answer->version, &exposed) == 0) {
-        (void)fwrite(exposed.text.data, 1, exposed.text.size, stdout);
+        (void)fwrite(exposed.text.data, 1, exposed.text.size, tr_console_out());
         return TR_EXIT_DONE;
     }
     bool has_words = answer->type == tr_answered_schema.id &&

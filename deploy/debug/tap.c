@@ -8,6 +8,7 @@
 
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
+#include "deploy/common/console.h"
 #include "deploy/connect/connect.h"
 #include "deploy/debug/replay.h"
 #include "deploy/server/tap_words.h"
@@ -176,10 +177,10 @@ static int take_line(void *self, const struct tri_request *request)
         tapping->is_open = true;
     }
     if (row.line.size > 0) {
-        printf("%.*s\n", (int)row.line.size, row.line.data);
+        fprintf(tr_console_out(), "%.*s\n", (int)row.line.size, row.line.data);
     }
     /* A reader that has gone ends it quietly; a full disk is seen at the end. */
-    return fflush(stdout) != 0 ? TR_CLOSED : 0;
+    return fflush(tr_console_out()) != 0 ? TR_CLOSED : 0;
 }
 
 static enum tr_exit_status show(struct tapping *tapping, struct tr_bytes words)

@@ -2,6 +2,7 @@
  * Beginning what was prepared, in the engine of this process or by a request to another's.
  */
 #include "deploy/follow/begin.h"
+#include "deploy/common/console.h"
 
 #include <stdio.h>
 
@@ -9,6 +10,8 @@
 #include "deploy/follow/result.h"
 #include "deploy/inputs/offload.h"
 #include "schemas/runtime/request.h"
+
+#define CAUSE_BYTES 1024
 
 /* Whether it began, or is the one that is wanted. */
 static enum tr_exit_status judge(const struct tr_beginning *beginning, int error)
@@ -20,6 +23,7 @@ static enum tr_exit_status judge(const struct tr_beginning *beginning, int error
     }
     const char *message =
         beginning->outcome.message[0] != '\0' ? beginning->outcome.message : tr_error_text(error);
+    tr_console_note_error(error);
     if (error == TR_EXISTS || error == TR_INVALID) {
         return tr_command_refused(beginning->prepared->invocation->command, "%s", message);
     }
@@ -82,11 +86,21 @@ static int read_submitted(struct tr_beginning *beginning, const struct tri_reque
     return (int)submitted.error;
 }
 
+/* What is called from elsewhere says by whom. */
+static void print_cause(const struct tr_beginning *beginning, char cause[CAUSE_BYTES])
+{
+    const struct tr_console *console = tr_console();
+    snprintf(cause, CAUSE_BYTES, "%s%s%s", beginning->cause, console == NULL ? "" : " by ",
+             console == NULL ? "" : console->identity);
+}
+
 static enum tr_exit_status launch_there(struct tr_beginning *beginning, struct tri_client *client)
 {
     struct tri_request answer;
     struct tr_buffer graph;
+    char cause[CAUSE_BYTES];
     tr_buffer_init(&graph, TR_ENDPOINT_BYTES_MAX);
+    print_cause(beginning, cause);
     int error = tr_graph_pack(beginning->prepared->graph, &graph);
     struct tr_submit submit = {
         .name = tr_text_of(tr_arguments_value(&beginning->prepared->invocation->arguments, "name")),
@@ -96,7 +110,7 @@ static enum tr_exit_status launch_there(struct tr_beginning *beginning, struct t
         .plan = beginning->prepared->plan,
         .inputs = tr_buffer_bytes(&beginning->prepared->inputs),
         .cache_mode = tr_cache_mode_of(beginning->prepared->invocation),
-        .cause = tr_text_of(beginning->cause),
+        .cause = tr_text_of(cause),
         .is_detached = beginning->is_detached,
         .recovery = beginning->recovery,
         .labels = tr_buffer_text(&beginning->prepared->labels),

@@ -9,6 +9,7 @@
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/slot.h"
 #include "deploy/cli/next.h"
+#include "deploy/common/console.h"
 #include "deploy/common/failure.h"
 #include "deploy/common/show.h"
 #include "deploy/follow/handlers.h"
@@ -128,7 +129,7 @@ static int print_piece(const struct tr_type *type, struct tr_bytes literal)
     struct tr_cursor cursor = tr_cursor_of(literal);
     if (type->kind == TR_TYPE_STRING) {
         struct tr_text whole = tr_read_text(&cursor);
-        fwrite(whole.data, 1, whole.size, stdout);
+        fwrite(whole.data, 1, whole.size, tr_console_out());
         return cursor.error;
     }
     struct tr_buffer json;
@@ -140,7 +141,7 @@ static int print_piece(const struct tr_type *type, struct tr_bytes literal)
         text = (struct tr_text){.data = text.data + 1, .size = text.size - 2};
     }
     if (error == 0) {
-        fwrite(text.data, 1, text.size, stdout);
+        fwrite(text.data, 1, text.size, tr_console_out());
     }
     tr_buffer_fini(&json);
     return error;
@@ -149,10 +150,10 @@ static int print_piece(const struct tr_type *type, struct tr_bytes literal)
 /* Text is printed as it is, everything else as JSON. */
 static int print_line(const struct tr_value *value, const struct tr_value_bytes *bytes)
 {
-    printf("%.*s: ", (int)value->name.size, value->name.data);
+    fprintf(tr_console_out(), "%.*s: ", (int)value->name.size, value->name.data);
     int error = is_text(value->type) ? print_piece(value->type, bytes->literal)
-                                     : tr_value_stream(bytes, stdout);
-    printf("\n");
+                                     : tr_value_stream(bytes, tr_console_out());
+    fprintf(tr_console_out(), "\n");
     return error;
 }
 
@@ -214,10 +215,10 @@ void tr_result_print_name(const struct tr_invocation *invocation, struct tr_text
 {
     struct tr_document document;
     if (invocation->output != TR_OUTPUT_JSON && invocation->output != TR_OUTPUT_YAML) {
-        printf("%.*s\n", (int)name.size, name.data);
+        fprintf(tr_console_out(), "%.*s\n", (int)name.size, name.data);
         return;
     }
-    tr_document_init(&document, stdout, invocation->output);
+    tr_document_init(&document, tr_console_out(), invocation->output);
     tr_document_begin_map(&document, NULL);
     tr_document_text(&document, "execution", name);
     tr_document_end(&document);
@@ -252,7 +253,7 @@ static int print_document(const struct result *result)
     const struct tr_execution *row = &result->copy.row;
     struct tr_document document;
     int error = 0;
-    tr_document_init(&document, stdout, result->invocation->output);
+    tr_document_init(&document, tr_console_out(), result->invocation->output);
     tr_document_begin_map(&document, NULL);
     tr_document_text(&document, "execution", row->name);
     tr_document_text(&document, "phase", tr_text_of(tr_execution_phase_word(row->phase)));
@@ -277,8 +278,8 @@ static void print_why(const struct result *result, struct tr_text place, struct 
     tr_line_print(place, 0, &lines);
     tr_buffer_add_string(&lines, code.size + message.size > 0 ? ": " : "");
     tr_failure_lines(code, message, 2, &lines);
-    fprintf(stderr, "troupe %s: %.*s\n", result->invocation->command->name, (int)lines.size,
-            (const char *)lines.data);
+    fprintf(tr_console_err(), "troupe %s: %.*s\n", result->invocation->command->name,
+            (int)lines.size, (const char *)lines.data);
     tr_buffer_fini(&lines);
 }
 
@@ -305,7 +306,7 @@ static void print_handlers(struct result *result, struct tr_reader *given)
     }
     if (tr_handlers_failed(reader, result->folder, &result->copy.row, print_handler, result) == 0 &&
         result->handlers > HANDLERS_SHOWN) {
-        fprintf(stderr, "troupe %s: and %u more of on_failure and finally failed\n",
+        fprintf(tr_console_err(), "troupe %s: and %u more of on_failure and finally failed\n",
                 result->invocation->command->name, result->handlers - HANDLERS_SHOWN);
     }
     if (given == NULL) {
@@ -332,7 +333,7 @@ static void explain_end(const struct result *result)
     tr_buffer_fini(&place);
     const struct tr_attempt *attempt = tr_causes_attempt(&result->causes);
     if (attempt != NULL) {
-        tr_attempt_print(attempt, 2, stderr);
+        tr_attempt_print(attempt, 2, tr_console_err());
     }
 }
 
@@ -341,7 +342,7 @@ static void print_next(const struct result *result)
 {
     struct tr_next next;
     const struct tr_text none = {0};
-    tr_next_init(&next, result->invocation, stderr);
+    tr_next_init(&next, result->invocation, tr_console_err());
     tr_next_print(&next, "explain", result->copy.row.name, none, TR_ELEMENT_NONE);
     tr_next_print(&next, "recover", result->copy.row.name, none, TR_ELEMENT_NONE);
 }
@@ -357,7 +358,7 @@ static int print_result(struct result *result, struct tr_reader *reader)
         error = print_document(result);
         break;
     case TR_OUTPUT_NAME:
-        printf("%.*s\n", (int)row->name.size, row->name.data);
+        fprintf(tr_console_out(), "%.*s\n", (int)row->name.size, row->name.data);
         break;
     default:
         error = has_succeeded ? print_outputs(result, NULL) : 0;

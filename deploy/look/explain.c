@@ -6,6 +6,7 @@
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/next.h"
+#include "deploy/common/console.h"
 #include "deploy/connect/activity.h"
 #include "deploy/connect/connect.h"
 #include "deploy/look/explain_schedule.h"
@@ -57,11 +58,12 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
                                          .now_ms = browse->now_ms,
                                          .output = invocation->output,
                                          .is_verbose = invocation->is_verbose,
-                                         .stream = stdout};
+                                         .stream = tr_console_out()};
     char problem[TR_TARGET_PROBLEM_BYTES] = "";
     struct tr_get get = {.reader = browse->reader, .folder = folder, .execution = row};
     int error =
         found->target.path.size == 0 ? 0 : tr_get_target_check(&get, &found->target, problem);
+    tr_console_note_error(error);
     if (error == TR_NOT_FOUND && problem[0] != '\0') {
         return tr_command_refused(invocation->command, "%s", problem);
     }

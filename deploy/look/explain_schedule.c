@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "actors/graph/compiled/graph.h"
+#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/common/show.h"
 #include "deploy/graphs/graphs.h"
@@ -189,9 +190,9 @@ static void write_omitted(struct explaining *explaining, const struct omitted *o
             tr_buffer_add_string(&line, " and after it, before ");
             tr_time_print(ms_of(omitted->until), &line);
         }
-        printf("  %.*s: %s: %.*s\n", (int)line.size, (const char *)line.data,
-               tr_schedule_outcome_word((uint8_t)omitted->outcome), (int)reason.size,
-               (const char *)reason.data);
+        fprintf(tr_console_out(), "  %.*s: %s: %.*s\n", (int)line.size, (const char *)line.data,
+                tr_schedule_outcome_word((uint8_t)omitted->outcome), (int)reason.size,
+                (const char *)reason.data);
     }
     tr_buffer_fini(&line);
     tr_buffer_fini(&reason);
@@ -207,8 +208,8 @@ static void write_running(const struct explaining *explaining)
         if (explaining->document != NULL) {
             tr_document_text(explaining->document, NULL, running[i].name);
         } else {
-            printf("of it %.*s is %.*s\n", (int)running[i].name.size, running[i].name.data,
-                   (int)running[i].phase.size, running[i].phase.data);
+            fprintf(tr_console_out(), "of it %.*s is %.*s\n", (int)running[i].name.size,
+                    running[i].name.data, (int)running[i].phase.size, running[i].phase.data);
         }
     }
     if (explaining->document != NULL) {
@@ -224,7 +225,7 @@ static int write_all_omitted(struct explaining *explaining)
     if (explaining->document != NULL) {
         tr_document_begin_list(explaining->document, "not_started");
     } else if (count > 0) {
-        printf("not started, the latest ones:\n");
+        fprintf(tr_console_out(), "not started, the latest ones:\n");
     }
     for (uint32_t i = 0; i < count; i++) {
         struct omitted omitted;
@@ -253,10 +254,11 @@ static void write_pause(const struct tr_schedule_row *row)
     tr_buffer_init(&why, 0);
     tr_time_print(row->paused_ms, &at);
     tr_line_print(row->pause_message, 0, &why);
-    printf("paused by %.*s at %.*s%s%.*s; `troupe schedules resume %.*s` goes on\n",
-           (int)row->paused_by.size, row->paused_by.data, (int)at.size, (const char *)at.data,
-           row->pause_message.size > 0 ? ": " : "", (int)why.size, (const char *)why.data,
-           (int)row->plan.size, row->plan.data);
+    fprintf(tr_console_out(),
+            "paused by %.*s at %.*s%s%.*s; `troupe schedules resume %.*s` goes on\n",
+            (int)row->paused_by.size, row->paused_by.data, (int)at.size, (const char *)at.data,
+            row->pause_message.size > 0 ? ": " : "", (int)why.size, (const char *)why.data,
+            (int)row->plan.size, row->plan.data);
     tr_buffer_fini(&why);
     tr_buffer_fini(&at);
 }
@@ -271,25 +273,27 @@ static void write_text(const struct explaining *explaining)
     tr_buffer_init(&last, 0);
     tr_time_print(row->next_ms, &next);
     tr_time_print(row->last_ms, &last);
-    printf("%.*s: %.*s (%.*s), starts %.*s\n", (int)row->plan.size, row->plan.data,
-           (int)row->fires.size, row->fires.data, (int)row->timezone.size, row->timezone.data,
-           (int)row->workflow.size, row->workflow.data);
-    printf("next: %.*s%s: %.*s\n", (int)next.size, (const char *)next.data,
-           is_late(explaining) ? ", which has passed" : "", (int)waiting.size, waiting.data);
+    fprintf(tr_console_out(), "%.*s: %.*s (%.*s), starts %.*s\n", (int)row->plan.size,
+            row->plan.data, (int)row->fires.size, row->fires.data, (int)row->timezone.size,
+            row->timezone.data, (int)row->workflow.size, row->workflow.data);
+    fprintf(tr_console_out(), "next: %.*s%s: %.*s\n", (int)next.size, (const char *)next.data,
+            is_late(explaining) ? ", which has passed" : "", (int)waiting.size, waiting.data);
     write_pause(row);
     if (row->problem.size > 0 && !row->is_paused) {
-        printf("in the way: %.*s\n", (int)row->problem.size, row->problem.data);
+        fprintf(tr_console_out(), "in the way: %.*s\n", (int)row->problem.size, row->problem.data);
     }
     if (row->last_ms != 0) {
-        printf("last: %.*s: %s", (int)last.size, (const char *)last.data,
-               tr_schedule_outcome_word(row->outcome));
+        fprintf(tr_console_out(), "last: %.*s: %s", (int)last.size, (const char *)last.data,
+                tr_schedule_outcome_word(row->outcome));
         if (explaining->last_phase[0] != '\0') {
-            printf(": %.*s is %s", (int)row->last.size, row->last.data, explaining->last_phase);
+            fprintf(tr_console_out(), ": %.*s is %s", (int)row->last.size, row->last.data,
+                    explaining->last_phase);
         }
-        printf("\n");
+        fprintf(tr_console_out(), "\n");
     }
-    printf("where the one before runs (overlap): %s; where times were missed (catch_up): %s\n",
-           overlap_word(explaining), catch_up_word(explaining));
+    fprintf(tr_console_out(),
+            "where the one before runs (overlap): %s; where times were missed (catch_up): %s\n",
+            overlap_word(explaining), catch_up_word(explaining));
     tr_buffer_fini(&last);
     tr_buffer_fini(&next);
 }
@@ -354,7 +358,7 @@ static int explain(struct explaining *explaining)
         return error;
     }
     if (explaining->document != NULL) {
-        tr_document_init(&document, stdout, output);
+        tr_document_init(&document, tr_console_out(), output);
         tr_document_begin_map(&document, NULL);
         write_document(explaining);
     } else {

@@ -5,6 +5,7 @@
 
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
+#include "deploy/common/console.h"
 #include "schemas/codec/error.h"
 
 static enum tr_exit_status get_found(const struct tr_browse *browse, const struct tr_found *found)
@@ -20,9 +21,9 @@ static enum tr_exit_status get_found(const struct tr_browse *browse, const struc
                          .now_ms = browse->now_ms,
                          .output = invocation->output,
                          .is_verbose = invocation->is_verbose,
-                         .stream = stdout};
+                         .stream = tr_console_out()};
     if (invocation->output == TR_OUTPUT_NAME) {
-        printf("%.*s\n", (int)row->name.size, row->name.data);
+        fprintf(tr_console_out(), "%.*s\n", (int)row->name.size, row->name.data);
         return TR_EXIT_DONE;
     }
     struct tr_activity activity;
@@ -31,6 +32,7 @@ static enum tr_exit_status get_found(const struct tr_browse *browse, const struc
     int error = found->target.path.size == 0 ? tr_get_execution(&get)
                                              : tr_get_node(&get, &found->target, problem);
     tr_activity_fini(&activity);
+    tr_console_note_error(error);
     if (error == TR_NOT_FOUND && problem[0] != '\0') {
         return tr_command_refused(invocation->command, "%s", problem);
     }

@@ -9,6 +9,7 @@
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/filters.h"
+#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/common/failure.h"
 #include "deploy/common/show.h"
@@ -420,6 +421,9 @@ static void tell(const struct call *call, const struct tr_listed *listed)
     const struct tr_invocation *invocation = call->browse->invocation;
     const struct tr_list_request *request = &call->request;
     bool has_limit = tr_arguments_value(&invocation->arguments, "limit") != NULL;
+    if (listed->has_more) {
+        tr_console_note_more();
+    }
     if (listed->has_more && !has_limit && request->is_waiting) {
         tr_command_note(invocation, "there are more; --limit 0 shows all");
     } else if (listed->has_more && !has_limit) {
@@ -441,7 +445,7 @@ static enum tr_exit_status show(struct call *call)
     call->request.activity = &activity;
     int error = tr_reader_refresh(browse->reader);
     if (error == 0) {
-        error = tr_list_write(browse->reader, &call->request, stdout, &listed);
+        error = tr_list_write(browse->reader, &call->request, tr_console_out(), &listed);
     }
     tr_activity_fini(&activity);
     if (error != 0) {

@@ -8,6 +8,7 @@
 
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
+#include "deploy/common/console.h"
 #include "deploy/common/show.h"
 #include "deploy/common/stream.h"
 #include "deploy/history/changes.h"
@@ -174,7 +175,7 @@ static int look(struct logs *logs)
 static int follow(struct logs *logs)
 {
     int error = tr_changes_open(logs->browse->place.folder, &logs->changes);
-    while (error == 0 && ferror(stdout) == 0) {
+    while (error == 0 && ferror(tr_console_out()) == 0) {
         bool is_live = tr_browse_is_live(logs->browse);
         error = look(logs);
         if (error != 0 || logs->is_over) {
@@ -267,6 +268,7 @@ static enum tr_exit_status show(struct logs *logs)
     if (error == 0) {
         error = check_target(logs, problem);
     }
+    tr_console_note_error(error);
     if (error == TR_NOT_FOUND && problem[0] != '\0') {
         return tr_command_refused(logs->browse->invocation->command, "%s", problem);
     }
@@ -297,8 +299,8 @@ static enum tr_exit_status show_found(const struct tr_browse *browse, const stru
     snprintf(logs.name, sizeof logs.name, "%.*s", (int)logs.execution->name.size,
              logs.execution->name.data);
     bool is_exact = tr_arguments_has(arguments, "raw") || isatty(STDOUT_FILENO) != 1;
-    tr_stream_form(stdout, is_exact ? TR_STREAM_EXACT : TR_STREAM_COLORS);
-    tr_log_files_init(&logs.files, stdout, logs.name, tail);
+    tr_stream_form(tr_console_out(), is_exact ? TR_STREAM_EXACT : TR_STREAM_COLORS);
+    tr_log_files_init(&logs.files, tr_console_out(), logs.name, tail);
     enum tr_exit_status status = show(&logs);
     tr_log_files_fini(&logs.files);
     return status;

@@ -10,6 +10,7 @@
 #include "deploy/cli/commands.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/client.h"
+#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/connect/active_host.h"
 #include "runtime/journal/store_folder.h"
@@ -154,7 +155,7 @@ static void print_healthy(const struct pinging *pinging)
     tr_buffer_add_string(&line, ", last commit ");
     tr_span_print(answer->last_commit_ms, &line);
     tr_buffer_add_string(&line, " ago");
-    printf("%.*s\n", (int)line.size, (const char *)line.data);
+    fprintf(tr_console_out(), "%.*s\n", (int)line.size, (const char *)line.data);
     tr_buffer_fini(&line);
 }
 
@@ -179,7 +180,7 @@ static void write_figures(const struct pinging *pinging, struct tr_document *doc
 static void write_document(const struct pinging *pinging)
 {
     struct tr_document document;
-    tr_document_init(&document, stdout, pinging->invocation->output);
+    tr_document_init(&document, tr_console_out(), pinging->invocation->output);
     tr_document_begin_map(&document, NULL);
     tr_document_text(&document, "store", tr_text_of(pinging->store.folder));
     tr_document_text(&document, "state", tr_text_of(state_words[pinging->state]));
@@ -207,8 +208,8 @@ static enum tr_exit_status tell(const struct pinging *pinging)
     }
     if (pinging->state == STATE_STANDING_BY) {
         if (is_text) {
-            printf("%s: %.*s\n", pinging->store.folder, (int)pinging->problem.size,
-                   (const char *)pinging->problem.data);
+            fprintf(tr_console_out(), "%s: %.*s\n", pinging->store.folder,
+                    (int)pinging->problem.size, (const char *)pinging->problem.data);
         }
         return TR_EXIT_DONE;
     }

@@ -9,6 +9,7 @@
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
 #include "deploy/common/clock.h"
+#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/connect/activity.h"
 #include "deploy/follow/follow.h"
@@ -105,11 +106,11 @@ static int look_at_events(struct watch *watch)
     int error = tr_events_read(&watch->events, watch->browse->reader);
     for (uint32_t i = 0; error == 0 && i < watch->events.count; i++) {
         struct tr_document line;
-        tr_document_init(&line, stdout, TR_OUTPUT_JSON);
+        tr_document_init(&line, tr_console_out(), TR_OUTPUT_JSON);
         tr_event_write(&watch->events.items[i], &line);
         tr_document_fini(&line);
     }
-    (void)fflush(stdout);
+    (void)fflush(tr_console_out());
     return error;
 }
 
@@ -164,7 +165,7 @@ static int turn(struct watch *watch)
 static int stay(struct watch *watch)
 {
     int error = look(watch);
-    while (error == 0 && !is_over(watch) && !watch->is_leaving && ferror(stdout) == 0) {
+    while (error == 0 && !is_over(watch) && !watch->is_leaving && ferror(tr_console_out()) == 0) {
         error = turn(watch);
     }
     return error;

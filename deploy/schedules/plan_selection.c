@@ -9,6 +9,7 @@
 #include "actors/graph/document/report.h"
 #include "deploy/cli/browse.h"
 #include "deploy/cli/selection.h"
+#include "deploy/common/console.h"
 #include "runtime/trace/glob.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/schedule.h"
@@ -107,6 +108,7 @@ static enum tr_exit_status choose_all(const struct tr_invocation *invocation, bo
     struct tr_plan_selection *selection = search->selection;
     for (size_t i = 1; i < arguments->word_count; i++) {
         if (!choose(search, arguments->words[i], may_glob, problem)) {
+            tr_console_note_error(TR_NOT_FOUND);
             return tr_command_refused(invocation->command, "%s", problem);
         }
     }

@@ -9,6 +9,7 @@
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/selection.h"
+#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/common/identity.h"
 #include "deploy/connect/connect.h"
@@ -76,7 +77,7 @@ static void tell(struct pausing *pausing, const struct tr_selected_plan *plan)
         tr_document_bool(&pausing->document, "was_paused", plan->is_paused);
         tr_document_end(&pausing->document);
     } else if (pausing->invocation->output == TR_OUTPUT_NAME) {
-        printf("%.*s\n", size, name);
+        fprintf(tr_console_out(), "%.*s\n", size, name);
     } else if (pausing->is_paused) {
         tr_command_note(pausing->invocation,
                         "%.*s is paused; `troupe schedules resume %.*s` goes on", size, name, size,
@@ -93,7 +94,7 @@ static enum tr_exit_status change_all(struct pausing *pausing)
     int error = 0;
     pausing->has_document = output == TR_OUTPUT_JSON || output == TR_OUTPUT_YAML;
     if (pausing->has_document) {
-        tr_document_init(&pausing->document, stdout, output);
+        tr_document_init(&pausing->document, tr_console_out(), output);
         tr_document_begin_list(&pausing->document, NULL);
     }
     for (uint32_t i = 0; error == 0 && i < pausing->selection.count; i++) {
@@ -162,10 +163,10 @@ static void print_begun(const struct tr_invocation *invocation, struct tr_text n
 {
     struct tr_document document;
     if (invocation->output != TR_OUTPUT_JSON && invocation->output != TR_OUTPUT_YAML) {
-        printf("%.*s\n", (int)name.size, name.data);
+        fprintf(tr_console_out(), "%.*s\n", (int)name.size, name.data);
         return;
     }
-    tr_document_init(&document, stdout, invocation->output);
+    tr_document_init(&document, tr_console_out(), invocation->output);
     tr_document_begin_map(&document, NULL);
     tr_document_text(&document, "execution", name);
     tr_document_end(&document);

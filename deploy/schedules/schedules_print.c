@@ -7,6 +7,7 @@
 
 #include "actors/graph/document/moment.h"
 #include "deploy/cli/browse.h"
+#include "deploy/common/console.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
 #include "schemas/codec/error.h"
@@ -46,7 +47,7 @@ static int write_applied(const struct tr_applied_plan *applied, uint32_t count)
         tr_table_text(&table, tr_text_of(tr_schedule_change_word(applied[i].change)));
         add_time(&table, applied[i].next_ms);
     }
-    int error = tr_table_write(&table, 0, stdout);
+    int error = tr_table_write(&table, 0, tr_console_out());
     tr_table_fini(&table);
     return error;
 }
@@ -55,7 +56,7 @@ static void document_applied(const struct tr_invocation *invocation, const struc
                              const struct tr_applied_plan *applied, uint32_t count)
 {
     struct tr_document document;
-    tr_document_init(&document, stdout, invocation->output);
+    tr_document_init(&document, tr_console_out(), invocation->output);
     tr_document_begin_list(&document, NULL);
     for (uint32_t i = 0; i < count; i++) {
         tr_document_begin_map(&document, NULL);
@@ -81,7 +82,7 @@ enum tr_exit_status tr_applied_print(const struct tr_invocation *invocation,
     }
     if (invocation->output == TR_OUTPUT_NAME) {
         for (uint32_t i = 0; i < count; i++) {
-            printf("%.*s\n", (int)applied[i].plan.size, applied[i].plan.data);
+            fprintf(tr_console_out(), "%.*s\n", (int)applied[i].plan.size, applied[i].plan.data);
         }
         return TR_EXIT_DONE;
     }
@@ -169,7 +170,7 @@ static int take_row(void *self, const void *value)
     if (is_document(printing->output)) {
         document_row(printing, row);
     } else if (printing->output == TR_OUTPUT_NAME) {
-        printf("%.*s\n", (int)row->plan.size, row->plan.data);
+        fprintf(tr_console_out(), "%.*s\n", (int)row->plan.size, row->plan.data);
     } else {
         table_row(printing, row);
     }
@@ -184,7 +185,7 @@ static int print_all(const struct tr_invocation *invocation, struct tr_reader *r
     struct tr_reader_query query = {.record = &tr_schedule_row_schema};
     bool has_document = is_document(invocation->output);
     if (has_document) {
-        tr_document_init(&printing.document, stdout, invocation->output);
+        tr_document_init(&printing.document, tr_console_out(), invocation->output);
         tr_document_begin_list(&printing.document, NULL);
     }
     tr_table_init(&printing.table, TR_COUNT_OF(heads));
@@ -194,7 +195,7 @@ static int print_all(const struct tr_invocation *invocation, struct tr_reader *r
         tr_document_end(&printing.document);
         tr_document_fini(&printing.document);
     } else if (error == 0 && invocation->output == TR_OUTPUT_TABLE) {
-        error = tr_table_write(&printing.table, 0, stdout);
+        error = tr_table_write(&printing.table, 0, tr_console_out());
     }
     tr_table_fini(&printing.table);
     return error;

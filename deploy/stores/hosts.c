@@ -7,6 +7,7 @@
 
 #include "deploy/cli/commands.h"
 #include "deploy/cli/store.h"
+#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
@@ -69,7 +70,7 @@ static int show_table(const struct hosts *hosts)
     for (size_t i = 0; i < hosts->view.count; i++) {
         print_row(hosts, &hosts->view.members[i], &table);
     }
-    int error = tr_table_write(&table, 0, stdout);
+    int error = tr_table_write(&table, 0, tr_console_out());
     tr_table_fini(&table);
     return error;
 }
@@ -111,7 +112,7 @@ static void write_host(const struct tri_member *member, struct tr_document *docu
 static void show_document(const struct hosts *hosts)
 {
     struct tr_document document;
-    tr_document_init(&document, stdout, hosts->invocation->output);
+    tr_document_init(&document, tr_console_out(), hosts->invocation->output);
     tr_document_begin_list(&document, NULL);
     for (size_t i = 0; i < hosts->view.count; i++) {
         write_host(&hosts->view.members[i], &document);
@@ -192,6 +193,7 @@ static enum tr_exit_status run_on(struct hosts *hosts)
     int error =
         tri_store_registry_open(hosts->store.folder, NULL, !forgets, explain, &hosts->registry);
     if (error != 0) {
+        tr_console_note_error(TR_NOT_FOUND); /* it has no hosts to be shown */
         return error == TR_INVALID || error == TR_NOT_FOUND
                    ? tr_command_refused(invocation->command, "%s", explain)
                    : tr_command_failed(invocation->command, "%s", explain);

@@ -1,0 +1,37 @@
+/*
+ * Where a command writes, and for whom. A command of the terminal writes to the process's own
+ * streams, for its user. Whoever calls one from a thread of an engine gives that thread others.
+ */
+#ifndef TR_DEPLOY_COMMON_CONSOLE_H
+#define TR_DEPLOY_COMMON_CONSOLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct tr_console {
+    FILE *out;
+    FILE *err;
+    const char *identity; /* who calls, for the history */
+    uint32_t answer_ms;   /* how long an engine may take to answer where a command says nothing */
+
+    /* What a command says of how it ended, beside its words. */
+    int error;     /* an enum tr_error; 0: nothing is known */
+    bool has_more; /* a limit has left something out */
+};
+
+/* The streams of this thread. */
+FILE *tr_console_out(void);
+FILE *tr_console_err(void);
+
+/* The console of this thread; NULL: it is the process's own. */
+const struct tr_console *tr_console(void);
+
+/* Sets it, until NULL is set; it outlives that. */
+void tr_console_set(struct tr_console *console);
+
+/* For programs that call: which error a refusal is of, and that a limit has left something out. */
+void tr_console_note_error(int error);
+void tr_console_note_more(void);
+
+#endif
