@@ -221,6 +221,19 @@ static void keep_config(const struct tr_live *live, const char *config, struct t
     }
 }
 
+/* Troupe's own API answers beside Flyte's, for the same clients. */
+static int open_web(struct tr_api_options *options, const struct tr_live *live,
+                    struct tr_serve_port *port)
+{
+    const struct tr_web_options web = {
+        .folder = live->folder, .clients = options->clients, .everybody = options->everybody};
+    int error = tr_web_new(&web, &port->web);
+    if (error == 0) {
+        options->parts = tr_web_parts(port->web, &options->part_count);
+    }
+    return error;
+}
+
 enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
                                        const struct tr_serve_http *http, struct tr_live *live,
                                        struct tr_desk *desk, struct tr_service_log *log,
@@ -243,6 +256,9 @@ enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
         options.clients.key = tr_registrar_key(port->registrar);
         options.services.uploads = tr_registrar_uploads(port->registrar);
         options.services.downloads = tr_registrar_downloads(port->registrar);
+        error = open_web(&options, live, port);
+    }
+    if (error == 0) {
         error = tr_api_open(&options, words, &port->api);
     }
     if (error != 0) {
@@ -260,7 +276,9 @@ enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
 void tr_serve_http_close(struct tr_serve_port *port)
 {
     tr_registrar_stop(port->registrar);
+    tr_web_stop(port->web);
     tr_api_close(port->api);
+    tr_web_free(port->web);
     tr_registrar_free(port->registrar);
     if (port->config[0] != '\0') {
         (void)unlink(port->config);

@@ -12,6 +12,7 @@
 #include "deploy/entities/task_token.h"
 #include "deploy/follow/service_log.h"
 #include "deploy/settings/settings.h"
+#include "deploy/web/web.h"
 
 /* For the command's table. */
 #define TR_SERVE_HTTP_OPTIONS                                                                    \
@@ -53,6 +54,7 @@ void tr_serve_http_fini(struct tr_serve_http *http);
 struct tr_serve_port {
     struct tr_api *api;
     struct tr_registrar *registrar;
+    struct tr_web *web;
     char config[PATH_MAX]; /* the file; empty: there is none */
 };
 

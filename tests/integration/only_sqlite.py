@@ -46,6 +46,8 @@ ROWS = {
     "test_store_files": "each file of a store with SQLite's is harmed",
     "test_store_trouble": "disks and bytes of SQLite's file",
     "test_walk.WalkTest.test_the_tutorial": "the page says that a new store is made",
+    "test_web.WebTest.test_a_store_without_hosts_says_so":
+        "a store with SQLite's file is refused",
 }
 
 

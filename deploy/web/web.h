@@ -1,0 +1,35 @@
+/*
+ * The API of Troupe's own, at the port of `troupe serve --http`: the documents of the commands, for
+ * programs and pages. What is served is the table of routes.c.
+ *
+ *     int error = tr_web_new(&options, &web);
+ *     api_options.parts = tr_web_parts(web, &api_options.part_count);
+ *     tr_web_stop(web); tr_api_close(api); tr_web_free(web);
+ */
+#ifndef TR_DEPLOY_WEB_WEB_H
+#define TR_DEPLOY_WEB_WEB_H
+
+#include "deploy/api/clients.h"
+#include "deploy/door/door.h"
+
+struct tr_web;
+
+struct tr_web_options {
+    const char *folder;            /* of the store, whose engine is this process; it outlives it */
+    struct tr_api_clients clients; /* they outlive it */
+    enum tr_api_role everybody;    /* what everybody may do where there are no `clients` */
+};
+
+/* Threads begin with the first request that needs one. TR_MEMORY. */
+TR_MUST_USE int tr_web_new(const struct tr_web_options *options, struct tr_web **web);
+
+/* What the door is to hand to it. */
+const struct tr_door_part *tr_web_parts(const struct tr_web *web, size_t *count);
+
+/* Lets the threads end, while the door is open; what waits is refused. NULL is fine, here, too. */
+void tr_web_stop(struct tr_web *web);
+
+/* When the door is closed. */
+void tr_web_free(struct tr_web *web);
+
+#endif

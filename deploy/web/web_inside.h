@@ -1,0 +1,94 @@
+/*
+ * What the files of this room share on the door's thread: visits, which are exchanges with their
+ * requests, and feeds, which are documents that visits stay with.
+ */
+#ifndef TR_DEPLOY_WEB_WEB_INSIDE_H
+#define TR_DEPLOY_WEB_WEB_INSIDE_H
+
+#include <stdatomic.h>
+
+#include "deploy/web/job.h"
+
+#define TRI_WEB_PARTS 4
+
+/* An exchange. */
+struct tri_web_visit {
+    struct tr_web *web;
+    struct tr_door_exchange *exchange;
+    const struct tr_api_client *client; /* NULL: nobody has said who it is */
+    struct tr_web_job *job;             /* whose request is coming; NULL: it was handed on */
+
+    /* Of a stream. */
+    struct tr_web_feed *feed; /* NULL: it is none */
+    struct tri_web_visit *next;
+    struct tri_web_visit **link;
+    char known_tag[TR_WEB_TAG_BYTES]; /* what it has */
+    uint64_t missed;                  /* frames that it had no room for since it was told */
+    bool is_behind;
+};
+
+/* A document that somebody watches; all who watch the same share it. */
+struct tr_web_feed {
+    struct tr_web *web;
+    struct tr_web_feed *next;
+    struct tri_web_visit *visits;
+    char *path; /* as it came, as the query */
+    char *query;
+    const struct tr_web_route *route;
+    bool is_running; /* a job looks at it now */
+    bool is_changed; /* it is to be looked at again */
+    uint64_t next_ms;
+    uint64_t looked_ms;
+    uint64_t told_ms;
+    char tag[TR_WEB_TAG_BYTES]; /* of `frame`; "" before the first */
+    struct tr_buffer frame;     /* the newest, as it is sent */
+};
+
+struct tr_web {
+    struct tr_web_options options;
+    struct tr_door_part parts[TRI_WEB_PARTS];
+    struct tr_work_queue looking;
+    struct tr_work_queue acting;
+    size_t looking_count; /* that wait or are worked at; the door's thread */
+    size_t acting_count;
+    struct tr_door *door; /* once something came through it */
+
+    pthread_mutex_t mutex; /* of what follows */
+    struct tr_work_list done;
+    bool is_posted;
+
+    /* Streams: the door's thread. */
+    struct tr_web_feed *feeds;
+    size_t stream_count;
+
+    /* The thread that waits for changes of the store. */
+    pthread_t watcher;
+    bool has_watcher;
+    int wake; /* an eventfd; -1: there is no thread */
+    int changes;
+    atomic_bool is_stopping;
+    atomic_uint rest_ms; /* how long it may rest; UINT32_MAX: until somebody watches */
+};
+
+/* The door's thread: hands a job to a queue; what has no room is refused, which frees it. */
+void tri_web_hand(struct tr_web *web, struct tr_web_job *job);
+
+/* Answers an exchange with what a job has come to. */
+void tri_web_answer(struct tr_door_exchange *exchange, struct tr_web_job *job);
+
+/* Whether a request wants events; then it stays with a feed, which has its job freed. */
+TR_MUST_USE bool tri_web_stream_begin(struct tri_web_visit *visit);
+
+/* A job of a feed is done; it is freed by the caller. */
+void tri_web_stream_take(struct tr_web_feed *feed, struct tr_web_job *job);
+
+/* There is room again; the time of a stream is over; its client has gone. */
+void tri_web_stream_room(struct tri_web_visit *visit);
+void tri_web_stream_end(struct tri_web_visit *visit);
+void tri_web_stream_leave(struct tri_web_visit *visit);
+
+/* Ends the thread; and frees what is left, when the door is closed. */
+void tri_web_streams_stop(struct tr_web *web);
+void tri_web_streams_free(struct tr_web *web);
+
+#endif

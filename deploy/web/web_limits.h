@@ -1,0 +1,46 @@
+/*
+ * All limits of the API, beside those of the door that it comes through (../door/door_limits.h).
+ */
+#ifndef TR_DEPLOY_WEB_WEB_LIMITS_H
+#define TR_DEPLOY_WEB_WEB_LIMITS_H
+
+/* Threads that look for clients, threads that act for them, and requests that wait for each. */
+#define TR_WEB_LOOKERS 2
+#define TR_WEB_ACTORS 2
+#define TR_WEB_WAITING_MAX 1024
+
+/* Bytes of a request's body, and of all that is answered at once. */
+#define TR_WEB_BODY_BYTES_MAX (1ULL << 20)
+#define TR_WEB_ANSWER_BYTES_MAX (64U << 20)
+
+/* What one request may say: parameters and fields, and bytes of one. */
+#define TR_WEB_GIVEN_MAX 256
+#define TR_WEB_VALUE_BYTES_MAX (1U << 20)
+
+/* Words of a problem. */
+#define TR_WEB_WORDS_BYTES 4096
+
+/* Rows of a page, if a client does not say, and at most. */
+#define TR_WEB_ROWS 50
+#define TR_WEB_ROWS_MAX 1000
+
+/* How long an engine may take to answer. */
+#define TR_WEB_ENGINE_MS 30000
+
+/* Bytes of an Idempotency-Key, and the latest executions of a plan that are looked at for one. */
+#define TR_WEB_KEY_BYTES_MAX 255
+#define TR_WEB_KEYS_OF_PLAN 1000
+
+/* Streams of events. A document is looked at no more often, and for one part in so many of all
+ * time; one that comes from the engine itself is looked at so often; a stream without events says
+ * so often that it lives. */
+#define TR_WEB_STREAMS_MAX 1000
+#define TR_WEB_EVENTS_MS 100
+#define TR_WEB_LOOKING_PARTS 20
+#define TR_WEB_ENGINE_EVENTS_MS 1000
+#define TR_WEB_BEAT_MS 15000
+
+/* How long a stream lasts: then its client comes back, with a token that is still good. */
+#define TR_WEB_STREAM_MS_MAX (60 * 60 * 1000)
+
+#endif
