@@ -7,14 +7,21 @@
 #include "deploy/common/console.h"
 #include "schemas/runtime/request.h"
 
+/* Who is called by an engine looks so often whether it leaves: then nobody would answer. */
+#define LOOK_MS 200
+
 static int first(uint64_t end_ms, struct tri_client *client, struct tri_request *answer)
 {
     uint64_t now_ms = tr_clock_ms();
-    if (end_ms == UINT64_MAX) {
-        return tri_client_next(client, -1, UINT32_MAX, answer);
+    uint64_t most_ms = tr_console() == NULL ? UINT32_MAX : LOOK_MS;
+    uint64_t left_ms = end_ms == UINT64_MAX ? most_ms : end_ms - now_ms;
+    if (tr_console_is_gone()) {
+        return TR_NO_CONNECTION;
     }
-    return now_ms >= end_ms ? TR_CLOSED
-                            : tri_client_next(client, -1, (uint32_t)(end_ms - now_ms), answer);
+    if (end_ms != UINT64_MAX && now_ms >= end_ms) {
+        return TR_CLOSED;
+    }
+    return tri_client_next(client, -1, (uint32_t)(left_ms < most_ms ? left_ms : most_ms), answer);
 }
 
 /* A person may wait for ever, and press Ctrl-C; a console of a thread says how long it waits. */

@@ -27,6 +27,11 @@ FILE *tr_console_err(void)
     return of_thread == NULL ? stderr : of_thread->err;
 }
 
+bool tr_console_is_gone(void)
+{
+    return of_thread != NULL && of_thread->is_gone != NULL && atomic_load(of_thread->is_gone);
+}
+
 void tr_console_note_error(int error)
 {
     if (of_thread != NULL) {

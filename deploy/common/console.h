@@ -5,6 +5,7 @@
 #ifndef TR_DEPLOY_COMMON_CONSOLE_H
 #define TR_DEPLOY_COMMON_CONSOLE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@ struct tr_console {
     FILE *err;
     const char *identity; /* who calls, for the history */
     uint32_t answer_ms;   /* how long an engine may take to answer where a command says nothing */
+    const atomic_bool *is_gone; /* nobody waits for it any more; NULL: somebody always does */
 
     /* What a command says of how it ended, beside its words. */
     int error;     /* an enum tr_error; 0: nothing is known */
@@ -29,6 +31,9 @@ const struct tr_console *tr_console(void);
 
 /* Sets it, until NULL is set; it outlives that. */
 void tr_console_set(struct tr_console *console);
+
+/* Whether nobody waits for what this thread does, so that it may end. */
+bool tr_console_is_gone(void);
 
 /* For programs that call: which error a refusal is of, and that a limit has left something out. */
 void tr_console_note_error(int error);

@@ -180,7 +180,7 @@ static int take_line(void *self, const struct tri_request *request)
         fprintf(tr_console_out(), "%.*s\n", (int)row.line.size, row.line.data);
     }
     /* A reader that has gone ends it quietly; a full disk is seen at the end. */
-    return fflush(tr_console_out()) != 0 ? TR_CLOSED : 0;
+    return fflush(tr_console_out()) != 0 || tr_console_is_gone() ? TR_CLOSED : 0;
 }
 
 static enum tr_exit_status show(struct tapping *tapping, struct tr_bytes words)

@@ -175,7 +175,7 @@ static int look(struct logs *logs)
 static int follow(struct logs *logs)
 {
     int error = tr_changes_open(logs->browse->place.folder, &logs->changes);
-    while (error == 0 && ferror(tr_console_out()) == 0) {
+    while (error == 0 && ferror(tr_console_out()) == 0 && !tr_console_is_gone()) {
         bool is_live = tr_browse_is_live(logs->browse);
         error = look(logs);
         if (error != 0 || logs->is_over) {

@@ -13,6 +13,10 @@ void tr_web_answer_metrics(struct tr_web_job *job);
 void tr_web_answer_ping(struct tr_web_job *job);
 void tr_web_answer_gates(struct tr_web_job *job);
 
+/* follow.c */
+void tr_web_follow_changes(struct tr_web_job *job);
+void tr_web_follow_tap(struct tr_web_job *job);
+
 /* openapi.c */
 void tr_web_answer_openapi(struct tr_web_job *job);
 

@@ -124,34 +124,42 @@ static void judge(struct tr_web_job *job, const struct tr_command *command,
     }
 }
 
-void tr_web_job_call(struct tr_web_job *job, const struct tr_command *command, int count,
-                     char **words)
+void tr_web_job_call_with(struct tr_web_job *job, const struct tr_command *command, int count,
+                          char **words, struct tr_console *console)
 {
     struct tr_buffer said;
     tr_buffer_init(&said, 4 * (size_t)TR_WEB_WORDS_BYTES);
-    struct tr_console console = {.out = tr_web_job_stream(&job->answer),
-                                 .err = tr_web_job_stream(&said),
-                                 .identity = job->principal,
-                                 .answer_ms = TR_WEB_ENGINE_MS};
-    if (console.out == NULL || console.err == NULL || words == NULL) {
+    console->err = tr_web_job_stream(&said);
+    if (console->out == NULL || console->err == NULL || words == NULL) {
         tr_web_job_refuse(job, TR_WEB_UNAVAILABLE, "%s", tr_error_text(TR_MEMORY));
     } else {
-        tr_console_set(&console);
+        tr_console_set(console);
         job->exit_status = tr_command_call(command, count, words);
         tr_console_set(NULL);
+        (void)fflush(console->out);
     }
-    if (console.out != NULL) {
-        (void)fclose(console.out);
+    if (console->err != NULL) {
+        (void)fclose(console->err);
     }
-    if (console.err != NULL) {
-        (void)fclose(console.err);
-    }
-    job->error = console.error;
-    job->has_more = console.has_more;
+    job->error = console->error;
+    job->has_more = console->has_more;
     if (job->problem == TR_WEB_FINE) {
         judge(job, command, &said);
     }
     tr_buffer_fini(&said);
+}
+
+void tr_web_job_call(struct tr_web_job *job, const struct tr_command *command, int count,
+                     char **words)
+{
+    struct tr_console console = {.out = tr_web_job_stream(&job->answer),
+                                 .identity = job->principal,
+                                 .answer_ms = TR_WEB_ENGINE_MS,
+                                 .is_gone = tr_web_is_stopping(job->web)};
+    tr_web_job_call_with(job, command, count, words, &console);
+    if (console.out != NULL) {
+        (void)fclose(console.out);
+    }
 }
 
 void tr_web_job_call_own(struct tr_web_job *job)

@@ -25,6 +25,7 @@ struct tr_web_job {
     struct tr_web_request request;
     const char *principal;  /* who calls, for the history */
     const char *known_tag;  /* what the client has already; NULL: it says nothing */
+    const char *last_event; /* Last-Event-ID; NULL: none */
     const char *key;        /* Idempotency-Key; NULL: none */
     const char *begin_name; /* what that makes of an execution; NULL: nothing */
     const char *begin_label;
@@ -57,6 +58,10 @@ void tr_web_job_do(struct tr_web_job *job);
 void tr_web_job_call(struct tr_web_job *job, const struct tr_command *command, int count,
                      char **words);
 
+/* The same with a console, whose `err` is set here. */
+void tr_web_job_call_with(struct tr_web_job *job, const struct tr_command *command, int count,
+                          char **words, struct tr_console *console);
+
 /* The same with the words of the request itself. */
 void tr_web_job_call_own(struct tr_web_job *job);
 
@@ -70,6 +75,9 @@ void tr_web_job_write_execution(struct tr_web_job *job, const char *name);
 TR_PRINTF(3, 4)
 void tr_web_job_refuse(struct tr_web_job *job, enum tr_web_problem problem, const char *format,
                        ...);
+
+/* Whether it is being stopped. */
+const atomic_bool *tr_web_is_stopping(const struct tr_web *web);
 
 /* The folder of the store, and who may call. */
 const struct tr_web_options *tr_web_options(const struct tr_web *web);

@@ -19,6 +19,7 @@ enum tr_web_route_flags {
     TR_WEB_BY_TIME = 4,    /* pages hold together by the time of the first one */
     TR_WEB_OF_ENGINE = 8,  /* comes from the engine itself, not from the store */
     TR_WEB_BEGINS = 16,    /* begins an execution: takes a key that makes it once */
+    TR_WEB_FOLLOWS = 32,   /* goes on with something, for who takes events */
 };
 
 struct tr_web_route {

@@ -146,7 +146,7 @@ static void send_frame(struct tri_web_visit *visit)
     }
 }
 
-static void begin_response(struct tri_web_visit *visit)
+void tri_web_stream_begin_response(struct tri_web_visit *visit)
 {
     static const struct tr_door_header headers[] = {
         {.name = {"content-type", 12}, .value = {EVENTS, sizeof EVENTS - 1}},
@@ -154,7 +154,9 @@ static void begin_response(struct tri_web_visit *visit)
         {.name = {"x-content-type-options", 22}, .value = {"nosniff", 7}},
     };
     tr_door_exchange_begin(visit->exchange, 200, headers, TR_COUNT_OF(headers));
-    tr_door_exchange_expire(visit->exchange, TR_WEB_STREAM_MS_MAX);
+    if (visit->feed != NULL) {
+        tr_door_exchange_expire(visit->exchange, TR_WEB_STREAM_MS_MAX);
+    }
     (void)!tr_door_exchange_write(
         visit->exchange, (struct tr_bytes){.data = (const uint8_t *)BEAT, .size = sizeof BEAT - 1});
 }
@@ -166,7 +168,7 @@ static void show(struct tri_web_visit *visit)
         return;
     }
     if (!tr_door_exchange_has_begun(visit->exchange)) {
-        begin_response(visit);
+        tri_web_stream_begin_response(visit);
     }
     if (strcmp(visit->known_tag, feed->tag) == 0) {
         return;
@@ -356,6 +358,7 @@ static int begin_watcher(struct tr_web *web)
 void tri_web_streams_stop(struct tr_web *web)
 {
     atomic_store(&web->is_stopping, true);
+    tri_web_follow_stop(web);
     if (web->has_watcher) {
         wake(web);
         (void)pthread_join(web->watcher, NULL);
@@ -365,6 +368,7 @@ void tri_web_streams_stop(struct tr_web *web)
 
 void tri_web_streams_free(struct tr_web *web)
 {
+    tri_web_follow_free(web);
     while (web->feeds != NULL) {
         struct tr_web_feed *feed = web->feeds;
         web->feeds = feed->next;
@@ -430,13 +434,17 @@ static void join(struct tri_web_visit *visit, struct tr_web_feed *feed)
     visit->web->stream_count++;
 }
 
-/* Whether its client takes events, and its document is one. */
-static bool wants_events(const struct tri_web_visit *visit)
+bool tri_web_wants_events(const struct tri_web_visit *visit)
 {
     struct tr_text accept = tr_door_exchange_header(visit->exchange, "accept");
-    const struct tr_web_route *route = visit->job->request.route;
-    return strcmp(route->method, "GET") == 0 && route->schema != NULL && accept.data != NULL &&
+    return accept.data != NULL &&
            memmem(accept.data, accept.size, EVENTS, sizeof EVENTS - 1) != NULL;
+}
+
+/* Whether what is asked for is a document. */
+static bool is_document(const struct tr_web_route *route)
+{
+    return strcmp(route->method, "GET") == 0 && route->schema != NULL;
 }
 
 bool tri_web_stream_begin(struct tri_web_visit *visit)
@@ -444,7 +452,7 @@ bool tri_web_stream_begin(struct tri_web_visit *visit)
     struct tr_web *web = visit->web;
     struct tr_web_job *job = visit->job;
     struct tr_web_feed *feed = NULL;
-    if (!wants_events(visit)) {
+    if (!is_document(job->request.route) || !tri_web_wants_events(visit)) {
         return false;
     }
     if (web->stream_count == TR_WEB_STREAMS_MAX) {

@@ -25,6 +25,11 @@ const struct tr_web_options *tr_web_options(const struct tr_web *web)
     return &web->options;
 }
 
+const atomic_bool *tr_web_is_stopping(const struct tr_web *web)
+{
+    return &web->is_stopping;
+}
+
 /* ----------------------------------------------------------------------------- answers */
 
 struct headers {
@@ -306,6 +311,7 @@ static enum tr_web_problem read_head(struct tri_web_visit *visit)
     job->exchange = tr_door_exchange_number(visit->exchange);
     job->principal = visit->client != NULL ? visit->client->id : "http";
     job->known_tag = keep_header(visit, "if-none-match");
+    job->last_event = keep_header(visit, "last-event-id");
     job->key = keep_header(visit, "idempotency-key");
     if (job->key != NULL && strlen(job->key) > TR_WEB_KEY_BYTES_MAX) {
         (void)snprintf(job->words, TR_WEB_WORDS_BYTES,
@@ -363,7 +369,7 @@ static void take_end(void *self, struct tr_door_exchange *exchange)
     }
     if (problem != TR_WEB_FINE) {
         answer_problem(exchange, problem, job->words);
-    } else if (!tri_web_stream_begin(visit)) {
+    } else if (!tri_web_follow_begin(visit) && !tri_web_stream_begin(visit)) {
         visit->job = NULL;
         tri_web_hand(self, job);
     }
@@ -373,12 +379,14 @@ static void give_room(void *self, struct tr_door_exchange *exchange)
 {
     (void)self;
     tri_web_stream_room(tr_door_exchange_state(exchange));
+    tri_web_follow_room(tr_door_exchange_state(exchange));
 }
 
 static void expire(void *self, struct tr_door_exchange *exchange)
 {
     (void)self;
     tri_web_stream_end(tr_door_exchange_state(exchange));
+    tri_web_follow_beat(tr_door_exchange_state(exchange));
 }
 
 static void refuse(void *self, struct tr_door_exchange *exchange, int status, const char *words)
@@ -396,6 +404,7 @@ static void go(void *self, struct tr_door_exchange *exchange)
     (void)self;
     if (visit != NULL) {
         tri_web_stream_leave(visit);
+        tri_web_follow_leave(visit);
         tr_web_job_free(visit->job);
         tr_free(visit);
     }

@@ -11,6 +11,8 @@
 
 #define TRI_WEB_PARTS 4
 
+struct tr_web_follower;
+
 /* An exchange. */
 struct tri_web_visit {
     struct tr_web *web;
@@ -18,7 +20,9 @@ struct tri_web_visit {
     const struct tr_api_client *client; /* NULL: nobody has said who it is */
     struct tr_web_job *job;             /* whose request is coming; NULL: it was handed on */
 
-    /* Of a stream. */
+    struct tr_web_follower *follower; /* a stream that goes on with something; NULL: none */
+
+    /* Of a stream of documents. */
     struct tr_web_feed *feed; /* NULL: it is none */
     struct tri_web_visit *next;
     struct tri_web_visit **link;
@@ -56,10 +60,12 @@ struct tr_web {
     pthread_mutex_t mutex; /* of what follows */
     struct tr_work_list done;
     bool is_posted;
+    struct tr_web_follower *followers;
 
     /* Streams: the door's thread. */
     struct tr_web_feed *feeds;
     size_t stream_count;
+    size_t follower_count;
 
     /* The thread that waits for changes of the store. */
     pthread_t watcher;
@@ -86,6 +92,18 @@ void tri_web_stream_take(struct tr_web_feed *feed, struct tr_web_job *job);
 void tri_web_stream_room(struct tri_web_visit *visit);
 void tri_web_stream_end(struct tri_web_visit *visit);
 void tri_web_stream_leave(struct tri_web_visit *visit);
+
+/* Whether the client takes events; begins the response of a stream. */
+bool tri_web_wants_events(const struct tri_web_visit *visit);
+void tri_web_stream_begin_response(struct tri_web_visit *visit);
+
+/* follow.c: the same of streams that go on with something; a time without events has passed. */
+TR_MUST_USE bool tri_web_follow_begin(struct tri_web_visit *visit);
+void tri_web_follow_room(struct tri_web_visit *visit);
+void tri_web_follow_beat(struct tri_web_visit *visit);
+void tri_web_follow_leave(struct tri_web_visit *visit);
+void tri_web_follow_stop(struct tr_web *web);
+void tri_web_follow_free(struct tr_web *web);
 
 /* Ends the thread; and frees what is left, when the door is closed. */
 void tri_web_streams_stop(struct tr_web *web);

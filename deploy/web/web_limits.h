@@ -40,6 +40,15 @@
 #define TR_WEB_ENGINE_EVENTS_MS 1000
 #define TR_WEB_BEAT_MS 15000
 
+/*
+ * Streams that go on with something, of which each has a thread; bytes that wait for a client of
+ * one, and of one line; and how much of an execution comes again to who comes back.
+ */
+#define TR_WEB_FOLLOWERS_MAX 32
+#define TR_WEB_FOLLOWER_BYTES (1U << 20)
+#define TR_WEB_LINE_BYTES (64U << 10)
+#define TR_WEB_RESUMED_MS 10000
+
 /* How long a stream lasts: then its client comes back, with a token that is still good. */
 #define TR_WEB_STREAM_MS_MAX (60 * 60 * 1000)
 

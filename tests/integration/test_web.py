@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import unittest
 
 import jsonschema
@@ -87,6 +88,7 @@ class Events:
                 return event
 
     def close(self):
+        self.response.close()
         self.connection.close()
 
 
@@ -125,6 +127,11 @@ class WebTest(ServedTest):
     def suits(self, name, document):
         jsonschema.Draft7Validator(
             {**self.schema, "$ref": f"#/definitions/{name}"}).validate(document)
+
+    def events(self, path, **headers):
+        stream = Events(self.address, path, **headers)
+        self.addCleanup(stream.close)
+        return stream
 
     def refuses(self, status, code, words, path, body=None, **headers):
         got, seen, problem = self.ask(path, body, **headers)
@@ -502,11 +509,11 @@ class WebTest(ServedTest):
     def test_a_document_comes_again_when_it_changes(self):
         self.begin()
         status, _, now = self.ask("executions")
-        stream = Events(self.address, f"{BASE}/executions")
+        stream = self.events(f"{BASE}/executions")
         self.assertEqual(stream.response.getheader("content-type"), "text/event-stream")
         name, tag, document = stream.next()
         self.assertEqual((name, document), ("document", now))
-        one = Events(self.address, f"{BASE}/{self.one}")
+        one = self.events(f"{BASE}/{self.one}")
         self.suits("get", one.next()[2])
         self.troupe("approve", "first")
         _, last, rows = stream.until(lambda rows: rows[0]["phase"] == "succeeded")
@@ -519,7 +526,7 @@ class WebTest(ServedTest):
         # Who comes back with the last id hears of what is new alone, from the next engine, too.
         self.stop()
         self.address, = self.serve()
-        stream = Events(self.address, f"{BASE}/executions", **{"last-event-id": last})
+        stream = self.events(f"{BASE}/executions", **{"last-event-id": last})
         self.troupe("submit", "flow.yaml", "broken", "--name", "second")
         _, _, rows = stream.next()
         self.assertEqual(rows[0]["execution"], "second")
@@ -529,7 +536,7 @@ class WebTest(ServedTest):
         self.begin()
         self.refuses(404, "not-found", "there is no execution", "executions/default/development/no",
                      accept="text/event-stream")
-        stream = Events(self.address, f"{BASE}/{self.one}")
+        stream = self.events(f"{BASE}/{self.one}")
         stream.next()
         self.troupe("abort", "first")
         self.wait_for_phase("first", "aborted")
@@ -552,7 +559,7 @@ class WebTest(ServedTest):
         slow.connect((host, int(port)))
         slow.sendall(f"GET {BASE}/executions HTTP/1.1\r\nhost: {self.address}\r\n"
                      "accept: text/event-stream\r\n\r\n".encode())
-        quick = Events(self.address, f"{BASE}/executions")
+        quick = self.events(f"{BASE}/executions")
         quick.next()
         for i in range(60):
             is_paused = i % 2 == 0
@@ -568,6 +575,66 @@ class WebTest(ServedTest):
         self.assertGreater(int(missed[0]), 0)
         slow.close()
         quick.close()
+
+    def test_what_happens_is_followed(self):
+        """Changes, logs and messages, each as it comes, to the end; and from where one left."""
+        self.begin()
+        gate = self.write("gate", "")
+        self.write("slow.yaml", "troupe: 1\ntasks:\n  t: {run: [sh, -c, 'echo one; until [ -e "
+                   f"{gate}.open ]; do sleep 0.1; done; echo two']}}\nworkflows:\n  main: "
+                   "{nodes: {t: {task: t}}}\n")
+        self.troupe("submit", "slow.yaml", "--name", "slow")
+        where = f"{BASE}/executions/default/development/slow"
+        logs = self.events(f"{where}/logs")
+        changes = self.events(f"{where}/changes")
+        tap = self.events(f"{BASE}/tap?filter=limit=5")
+        self.assertEqual(logs.next(), ("line", "4", "one"))
+        open(f"{gate}.open", "w").close()
+        self.assertEqual(logs.next(), ("line", "8", "two"))
+        self.assertEqual(logs.next()[0], "end")
+        seen = []
+        while (event := changes.next())[0] == "change":
+            self.suits("change", event[2])
+            seen.append((event[2]["subject"], event[2]["phase"]))
+        self.assertEqual(event[0], "end")
+        self.assertEqual((seen[0], seen[-1]),
+                         (("execution", "queued"), ("execution", "succeeded")))
+        self.assertEqual(len(seen), len(set(seen)))
+        rows = [tap.next() for _ in range(6)]
+        self.assertEqual([row[0] for row in rows], 5 * ["message"] + ["end"])
+        again = self.events(f"{where}/logs", **{"last-event-id": "4"})
+        self.assertEqual(again.next(), ("line", "8", "two"))
+        again = self.events(f"{where}/changes", **{"last-event-id": "99999999999999"})
+        self.assertEqual(again.next()[0], "end")
+        self.refuses(404, "not-found", "there is no such execution",
+                     "executions/default/development/no/changes", accept="text/event-stream")
+        self.refuses(404, "not-found", "there is no execution",
+                     "executions/default/development/no/logs", accept="text/event-stream")
+        self.refuses(400, "invalid", "write NAME=VALUE", "tap?filter=x", accept="text/event-stream")
+        self.refuses(400, "invalid", "ask with accept: text/event-stream", f"{where}/changes")
+
+    def test_who_follows_holds_up_nobody(self):
+        """There are few of them, each has a thread; an engine that leaves ends them."""
+        self.begin()
+        path = f"{BASE}/{self.one}/logs?node=ok"
+        count = LIMITS["FOLLOWERS_MAX"]
+        with concurrent.futures.ThreadPoolExecutor(count) as several:
+            many = list(several.map(lambda _: self.events(path), range(count)))
+        self.refuses(429, "busy", "too many streams follow something", path,
+                     accept="text/event-stream")
+        self.assertEqual(self.ask("executions")[0], 200)
+        for one in many[1:]:
+            one.close()
+        def is_taken():
+            one = self.events(path)
+            one.close()
+            return one.response.status == 200
+        wait_until(is_taken, "there is room again")
+        taps = [self.events(f"{BASE}/tap?filter=limit=100000") for _ in range(3)]
+        begin = time.monotonic()
+        self.stop()
+        self.assertLess(time.monotonic() - begin, LIMIT_S / 4)
+        del taps
 
     def test_streams_are_bounded(self):
         self.begin()
@@ -594,7 +661,7 @@ class WebTest(ServedTest):
         for one in many:
             one.close()
         def is_taken():
-            one = Events(self.address, f"{BASE}/executions")
+            one = self.events(f"{BASE}/executions")
             one.close()
             return one.response.status == 200
         wait_until(is_taken, "there is room again")
