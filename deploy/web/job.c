@@ -188,11 +188,13 @@ static void print_tag(struct tr_web_job *job)
 void tr_web_job_do(struct tr_web_job *job)
 {
     const struct tr_web_route *route = job->request.route;
+    uint64_t begin_us = tr_clock_worked_us();
     if (route->handle != NULL) {
         route->handle(job);
     } else {
         tr_web_job_call_own(job);
     }
+    job->worked_us = tr_clock_worked_us() - begin_us;
     if (job->problem == TR_WEB_FINE) {
         print_tag(job);
     }

@@ -30,6 +30,7 @@ struct tr_web_job {
     const char *begin_name; /* what that makes of an execution; NULL: nothing */
     const char *begin_label;
     struct tr_buffer body; /* of the request */
+    uint64_t worked_us;    /* what it took of a processor */
     uint64_t begun_ms;     /* by the clock on the wall */
     enum tr_exit_status exit_status;
     int error; /* that the command named, an enum tr_error */

@@ -219,9 +219,9 @@ static void end_all(struct tr_web_feed *feed, struct tr_web_job *job)
 void tri_web_stream_take(struct tr_web_feed *feed, struct tr_web_job *job)
 {
     uint64_t now_ms = tr_clock_ms();
-    uint64_t took_ms = now_ms - feed->looked_ms;
+    uint64_t rest_ms = TR_WEB_EVENTS_MS + TR_WEB_LOOKING_PARTS * job->worked_us / 1000;
     feed->is_running = false;
-    feed->next_ms = now_ms + TR_WEB_EVENTS_MS + TR_WEB_LOOKING_PARTS * took_ms;
+    feed->next_ms = now_ms + (rest_ms < TR_WEB_LOOKING_MS_MAX ? rest_ms : TR_WEB_LOOKING_MS_MAX);
     if (job->problem != TR_WEB_FINE) {
         end_all(feed, job);
     } else {

@@ -31,12 +31,15 @@
 #define TR_WEB_KEY_BYTES_MAX 255
 #define TR_WEB_KEYS_OF_PLAN 1000
 
-/* Streams of events. A document is looked at no more often, and for one part in so many of all
- * time; one that comes from the engine itself is looked at so often; a stream without events says
- * so often that it lives. */
+/*
+ * Streams of events. A document is looked at no more often, and for one part in so many of a
+ * processor, but once a second in any case; one that comes from the engine itself is looked at so often;
+ * a stream without events says so often that it lives.
+ */
 #define TR_WEB_STREAMS_MAX 1000
 #define TR_WEB_EVENTS_MS 100
 #define TR_WEB_LOOKING_PARTS 20
+#define TR_WEB_LOOKING_MS_MAX 1000
 #define TR_WEB_ENGINE_EVENTS_MS 1000
 #define TR_WEB_BEAT_MS 15000
 
