@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "deploy/common/clock.h"
-#include "deploy/common/console.h"
+#include "deploy/console/console.h"
 #include "runtime/link/endpoint.h"
 #include "schemas/codec/error.h"
 

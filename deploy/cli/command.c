@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/common/console.h"
 #include "deploy/common/stream.h"
+#include "deploy/console/console.h"
 #include "schemas/codec/error.h"
 #include "schemas/codec/spelling.h"
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "actors/graph/document/limits.h"
-#include "deploy/common/console.h"
 #include "deploy/common/file.h"
 #include "deploy/common/problems.h"
+#include "deploy/console/console.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

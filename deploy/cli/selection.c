@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "deploy/common/console.h"
+#include "deploy/console/console.h"
 #include "deploy/selection/execution_filter.h"
 #include "runtime/limits.h"
 #include "runtime/memory.h"

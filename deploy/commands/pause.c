@@ -8,10 +8,10 @@
 #include "deploy/cli/commands.h"
 #include "deploy/cli/selection.h"
 #include "deploy/cli/store.h"
-#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/common/identity.h"
 #include "deploy/connect/connect.h"
+#include "deploy/console/console.h"
 #include "deploy/engine/query_root.h"
 #include "schemas/runtime/request.h"
 

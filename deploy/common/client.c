@@ -4,7 +4,7 @@
 #include "deploy/common/client.h"
 
 #include "deploy/common/clock.h"
-#include "deploy/common/console.h"
+#include "deploy/console/console.h"
 #include "schemas/runtime/request.h"
 
 /* Who is called by an engine looks so often whether it leaves: then nobody would answer. */

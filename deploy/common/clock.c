@@ -19,13 +19,6 @@ uint64_t tr_clock_wall_ms(void)
     return tri_wall_ms();
 }
 
-uint64_t tr_clock_worked_us(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 struct timespec tr_clock_after(uint32_t ms)
 {
     uint64_t us = tri_clock_us(CLOCK_MONOTONIC) + (uint64_t)ms * 1000;

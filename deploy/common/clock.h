@@ -12,9 +12,6 @@
 uint64_t tr_clock_ms(void);
 uint64_t tr_clock_wall_ms(void);
 
-/* Microseconds that a processor has worked for this thread, which only ever grow. */
-uint64_t tr_clock_worked_us(void);
-
 /* The moment after some milliseconds, of CLOCK_MONOTONIC, for what waits until one. Any thread. */
 struct timespec tr_clock_after(uint32_t ms);
 

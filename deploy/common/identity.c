@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "deploy/common/console.h"
+#include "deploy/console/console.h"
 
 void tr_identity_read(char identity[TR_IDENTITY_BYTES])
 {

@@ -3,7 +3,7 @@
  */
 #include "deploy/common/problems.h"
 
-#include "deploy/common/console.h"
+#include "deploy/console/console.h"
 #include "schemas/codec/error.h"
 
 /* Writes what was printed and ends the buffer; its error. */

@@ -6,9 +6,9 @@
 
 #include "deploy/cli/commands.h"
 #include "deploy/cli/store.h"
-#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/connect/connect.h"
+#include "deploy/console/console.h"
 #include "schemas/runtime/request.h"
 
 #define ACTORS_SHOWN 1000

@@ -8,8 +8,8 @@
 
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
-#include "deploy/common/console.h"
 #include "deploy/connect/connect.h"
+#include "deploy/console/console.h"
 #include "deploy/debug/replay.h"
 #include "deploy/server/tap_words.h"
 #include "runtime/memory.h"

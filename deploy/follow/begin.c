@@ -2,7 +2,7 @@
  * Beginning what was prepared, in the engine of this process or by a request to another's.
  */
 #include "deploy/follow/begin.h"
-#include "deploy/common/console.h"
+#include "deploy/console/console.h"
 
 #include <stdio.h>
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "actors/graph/compiled/graph.h"
-#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/common/show.h"
+#include "deploy/console/console.h"
 #include "deploy/graphs/graphs.h"
 #include "schemas/engine/phase.h"
 #include "schemas/engine/schedule.h"

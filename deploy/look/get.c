@@ -5,7 +5,7 @@
 
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
-#include "deploy/common/console.h"
+#include "deploy/console/console.h"
 #include "schemas/codec/error.h"
 
 static enum tr_exit_status get_found(const struct tr_browse *browse, const struct tr_found *found)

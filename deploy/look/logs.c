@@ -8,9 +8,9 @@
 
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
-#include "deploy/common/console.h"
 #include "deploy/common/show.h"
 #include "deploy/common/stream.h"
+#include "deploy/console/console.h"
 #include "deploy/history/changes.h"
 #include "deploy/history/elements.h"
 #include "deploy/history/log_files.h"

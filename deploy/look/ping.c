@@ -10,9 +10,9 @@
 #include "deploy/cli/commands.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/client.h"
-#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/connect/active_host.h"
+#include "deploy/console/console.h"
 #include "runtime/journal/store_folder.h"
 #include "schemas/runtime/request.h"
 

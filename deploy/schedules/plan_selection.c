@@ -9,7 +9,7 @@
 #include "actors/graph/document/report.h"
 #include "deploy/cli/browse.h"
 #include "deploy/cli/selection.h"
-#include "deploy/common/console.h"
+#include "deploy/console/console.h"
 #include "runtime/trace/glob.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/schedule.h"

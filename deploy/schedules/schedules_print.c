@@ -7,9 +7,9 @@
 
 #include "actors/graph/document/moment.h"
 #include "deploy/cli/browse.h"
-#include "deploy/common/console.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
+#include "deploy/console/console.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/schedule.h"
 

@@ -7,10 +7,10 @@
 
 #include "deploy/cli/commands.h"
 #include "deploy/cli/store.h"
-#include "deploy/common/console.h"
 #include "deploy/common/document.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
+#include "deploy/console/console.h"
 #include "runtime/memory.h"
 #include "runtime/store_open.h"
 

@@ -6,8 +6,8 @@
 #ifndef TR_DEPLOY_WEB_JOB_H
 #define TR_DEPLOY_WEB_JOB_H
 
-#include "deploy/common/console.h"
 #include "deploy/common/work_queue.h"
+#include "deploy/console/console.h"
 #include "deploy/web/request.h"
 #include "deploy/web/web.h"
 

@@ -33,8 +33,8 @@
 
 /*
  * Streams of events. A document is looked at no more often, and for one part in so many of a
- * processor, but once a second in any case; one that comes from the engine itself is looked at so often;
- * a stream without events says so often that it lives.
+ * processor, but once a second in any case; one that comes from the engine itself is looked at so
+ * often; a stream without events says so often that it lives.
  */
 #define TR_WEB_STREAMS_MAX 1000
 #define TR_WEB_EVENTS_MS 100

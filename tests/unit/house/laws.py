@@ -49,7 +49,7 @@ FOR_ACTORS = [*FOR_GRAPH, "actors/graph/", "actors/metrics/", "actors/store/"]
 FOR_SERVICES = [*FOR_ACTORS, "actors/engine.h", "actors/values/", "actors/history/",
                 "actors/services/"]
 FOR_PLUGINS = [*PUBLIC_RUNTIME, "schemas/", "plugins/sdk/"]
-FOR_DEPLOY = [*PUBLIC_RUNTIME, "schemas/", "actors/"]
+FOR_DEPLOY = [*PUBLIC_RUNTIME, "schemas/", "actors/", "deploy/console/"]
 
 # What knows no terminal; and what speaks with people, one above the other.
 ENGINE_ROOMS = ["deploy/common/", "deploy/inputs/", "deploy/graphs/", "deploy/history/",
@@ -169,7 +169,8 @@ INCLUDES = {
                         "plugins/http/http.h", "plugins/armada/armada.h",
                         "plugins/kubernetes/kubernetes.h"],
     "deploy": ["deploy/"],
-    "deploy/common": [*PUBLIC_RUNTIME, "schemas/", "actors/graph/document/", "runtime/env/",
+    "deploy/console": ["deploy/console/"],
+    "deploy/common": ["deploy/console/", *PUBLIC_RUNTIME, "schemas/", "actors/graph/document/", "runtime/env/",
                       "runtime/link/", "deploy/common/"],
     "deploy/inputs": [*FOR_DEPLOY, "plugins/sdk/plugin.h", "runtime/blob/",
                       "runtime/store_blobs.h", "deploy/inputs/",

@@ -205,6 +205,7 @@ DIRECTIONS = [
     ("deploy/offline", "deploy/history/executions.h", "deploy/cli/selection.h"),
     ("deploy/transfer", "deploy/offline/send.h", "deploy/server/serve.h"),
     ("deploy/backup", "deploy/offline/send.h", "deploy/engine/assemble.h"),
+    ("deploy/console", "deploy/console/console.h", "deploy/common/file.h"),
     ("deploy/cli", "deploy/engine/assemble.h", "deploy/follow/screen.h"),
     ("deploy/copilot", "deploy/cli/command.h", "deploy/engine/assemble.h"),
     ("deploy/connect", "deploy/cli/command.h", "deploy/follow/screen.h"),

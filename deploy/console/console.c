@@ -1,7 +1,7 @@
 /*
  * The console of a thread: one pointer, which is NULL for all threads that nobody has given one.
  */
-#include "deploy/common/console.h"
+#include "deploy/console/console.h"
 
 #include <stddef.h>
 

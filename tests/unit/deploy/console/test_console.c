@@ -1,7 +1,7 @@
 /*
  * Each thread has the console that it was given, and else the process's own.
  */
-#include "deploy/common/console.h"
+#include "deploy/console/console.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * Where a command writes, and for whom. A command of the terminal writes to the process's own
  * streams, for its user. Whoever calls one from a thread of an engine gives that thread others.
  */
-#ifndef TR_DEPLOY_COMMON_CONSOLE_H
-#define TR_DEPLOY_COMMON_CONSOLE_H
+#ifndef TR_DEPLOY_CONSOLE_CONSOLE_H
+#define TR_DEPLOY_CONSOLE_CONSOLE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
