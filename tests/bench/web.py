@@ -4,8 +4,8 @@ and a thousand streams of events. Prints a JSON line per figure; README.md says 
 
     web.py --size N [--milliseconds M]
 
-The store is that of list.py, with all executions ended, and one more that waits for a person: it is
-paused and let go on ten times a second, which the streams hear of.
+The store is that of list.py, with all executions ended. Ten more begin in each second while streams
+are open, of which these hear.
 """
 
 import argparse
@@ -109,12 +109,11 @@ def count_events(streams, seconds):
 
 
 def change(port, is_over):
+    """Begins an execution each time: what is watched never comes back to what it was."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
-    is_paused, next_s = False, time.monotonic()
+    body, next_s = json.dumps({"definition": GATE}), time.monotonic()
     while not is_over.wait(max(0, next_s - time.monotonic())):
-        is_paused = not is_paused
-        ask(connection, f"/executions/default/development/gate/"
-            f"{'pause' if is_paused else 'resume'}", "{}")
+        ask(connection, "/executions", body)
         next_s += 1 / CHANGES_PER_S
 
 
@@ -174,7 +173,6 @@ def main():
                 "web_get_ms": "/executions/default/development/"
                               f"run_{arguments.size // 2}"}.items():
             show(figure, ask_often(connection, path, seconds), "ms")
-        ask(connection, "/executions", json.dumps({"definition": GATE, "name": "gate"}))
         alone, percent, each = measure_streams(served, 5 * seconds)
         show("web_changes_percent", alone, "%")
         show("web_streams_percent", percent, "%")
