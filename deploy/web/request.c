@@ -27,6 +27,16 @@ static enum tr_web_problem refuse(char *words, enum tr_web_problem problem, cons
     return problem;
 }
 
+const char *tr_web_keep(struct tr_arena *arena, struct tr_text text)
+{
+    char *copy = tr_arena_alloc(arena, text.size + 1);
+    if (copy != NULL) {
+        memcpy(copy, text.size == 0 ? "" : text.data, text.size);
+        copy[text.size] = '\0';
+    }
+    return copy;
+}
+
 const char *tr_web_request_value(const struct tr_web_request *request, const char *name)
 {
     for (size_t i = 0; i < request->count; i++) {
@@ -91,8 +101,8 @@ static enum tr_web_problem read_path(struct tr_arena *arena, struct tr_rest_vari
     for (size_t i = 0; i < count; i++) {
         struct tr_text plain;
         bool is_one = tr_rest_unescape(arena, variables[i].value, false, &plain);
-        const char *name = tr_arena_text(arena, variables[i].field).data;
-        const char *value = is_one ? tr_arena_text(arena, plain).data : NULL;
+        const char *name = tr_web_keep(arena, variables[i].field);
+        const char *value = is_one ? tr_web_keep(arena, plain) : NULL;
         if (is_one && (name == NULL || value == NULL)) {
             return refuse(words, TR_WEB_UNAVAILABLE, "there is no memory");
         }
@@ -181,7 +191,7 @@ static enum tr_web_problem read_query(struct tr_arena *arena, struct tr_text que
                 return refuse(words, TR_WEB_INVALID,
                               "the query has an escape that is none, or is no UTF-8");
             }
-            plain[i] = tr_arena_text(arena, text).data;
+            plain[i] = tr_web_keep(arena, text);
         }
         if (plain[0] == NULL || plain[1] == NULL) {
             return refuse(words, TR_WEB_UNAVAILABLE, "there is no memory");
@@ -268,9 +278,7 @@ static const char *print_value(struct tr_arena *arena, const struct tr_tree *tre
     }
     bool is_text = text.error == 0 && text.size > 0 && memchr(text.data, '\0', text.size) == NULL;
     bool is_empty = text.error == 0 && text.size == 0;
-    const char *value = is_text    ? tr_arena_text(arena, tr_buffer_text(&text)).data
-                        : is_empty ? ""
-                                   : NULL;
+    const char *value = is_text ? tr_web_keep(arena, tr_buffer_text(&text)) : is_empty ? "" : NULL;
     tr_buffer_fini(&text);
     return value;
 }
@@ -322,7 +330,7 @@ static enum tr_web_problem give_list(struct tr_arena *arena, const char *name,
 static enum tr_web_problem give_field(struct tr_arena *arena, const struct tr_pair *pair,
                                       struct tr_web_request *request, char *words)
 {
-    const char *name = tr_arena_text(arena, pair->key->text).data;
+    const char *name = tr_web_keep(arena, pair->key->text);
     const struct tr_tree *tree = pair->value;
     if (name == NULL) {
         return refuse(words, TR_WEB_UNAVAILABLE, "there is no memory");
@@ -359,10 +367,11 @@ enum tr_web_problem tr_web_request_read_body(struct tr_arena *arena, struct tr_b
     tr_report_init(&report);
     const struct tr_tree *tree = tr_json_read(arena, &report, 0, text);
     bool is_one = tree != NULL && tree->kind == TR_TREE_MAP && report.count == 0;
+    struct tr_text rule = report.count > 0 ? report.problems[0].rule : tr_text_of("write {...}");
     enum tr_web_problem problem =
-        is_one ? TR_WEB_FINE
-               : refuse(words, TR_WEB_INVALID, "the body is no object of JSON: %s",
-                        report.count > 0 ? report.problems[0].rule.data : "write {...}");
+        is_one
+            ? TR_WEB_FINE
+            : refuse(words, TR_WEB_INVALID, "the body is no object of JSON: %.*s", TRI_TEXT(rule));
     for (uint32_t i = 0; problem == TR_WEB_FINE && i < tree->count; i++) {
         problem = give_field(arena, &tree->pairs[i], request, words);
     }
@@ -408,7 +417,7 @@ static const char *fill(struct tr_arena *arena, const struct tr_web_request *req
         if (*at == '{') {
             size_t size = strcspn(at, "}");
             struct tr_text name = {.data = at + 1, .size = size - 1};
-            const char *key = tr_arena_text(arena, name).data;
+            const char *key = tr_web_keep(arena, name);
             const char *value = key == NULL ? NULL : tr_web_request_value(request, key);
             tr_buffer_add_string(&text, value == NULL ? "" : value);
             at += size + 1;
@@ -418,7 +427,7 @@ static const char *fill(struct tr_arena *arena, const struct tr_web_request *req
     if ((request->route->flags & TR_WEB_TAKES_NODE) != 0 && node != NULL) {
         tr_buffer_print(&text, "/%s", node);
     }
-    const char *word = text.error != 0 ? NULL : tr_arena_text(arena, tr_buffer_text(&text)).data;
+    const char *word = text.error != 0 ? NULL : tr_web_keep(arena, tr_buffer_text(&text));
     tr_buffer_fini(&text);
     return word;
 }
@@ -497,7 +506,7 @@ char **tr_web_request_arguments(struct tr_arena *arena, const struct tr_web_requ
     }
     while (tr_web_next_word(&fields, &field)) {
         field.size -= field.data[field.size - 1] == '?' ? 1 : 0;
-        const char *name = tr_arena_text(arena, field).data;
+        const char *name = tr_web_keep(arena, field);
         const char *value = name == NULL ? NULL : tr_web_request_value(request, name);
         if (value != NULL) {
             add(&words, "%s", value);

@@ -21,6 +21,9 @@ struct tr_web_request {
     size_t count;
 };
 
+/* A text with a closing zero, in the arena; NULL without memory. */
+const char *tr_web_keep(struct tr_arena *arena, struct tr_text text);
+
 /* A value that was given; NULL: none was. */
 const char *tr_web_request_value(const struct tr_web_request *request, const char *name);
 

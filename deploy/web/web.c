@@ -272,7 +272,7 @@ static enum tr_web_problem admit(struct tri_web_visit *visit, char *words)
 static const char *keep_header(struct tri_web_visit *visit, const char *name)
 {
     struct tr_text value = tr_door_exchange_header(visit->exchange, name);
-    return value.data == NULL ? NULL : tr_arena_text(&visit->job->arena, value).data;
+    return value.data == NULL ? NULL : tr_web_keep(&visit->job->arena, value);
 }
 
 /* Only JSON: a form of a foreign page has another type, and asks nobody before it is sent. */
