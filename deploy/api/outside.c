@@ -59,46 +59,62 @@ static void changed(void *self)
 /* ------------------------------------------------------------------ who it is */
 
 /* The roles that its claims give. */
-static bool add_grants(struct tr_api_call *call, const struct tr_jwt *jwt)
+static int add_grants(const struct tr_api_provider *provider, const struct tr_jwt *jwt,
+                      struct tr_arena *arena, struct tr_api_client *client)
 {
-    const struct tr_api_provider *provider = &call->api->provider;
     const struct tr_tree *claim =
         provider->roles_claim == NULL ? NULL : tr_jwt_claim(jwt, provider->roles_claim);
-    struct tr_api_grant *grants =
-        tr_arena_array(&call->identity, provider->grant_count + 1, sizeof *grants);
-    for (uint32_t i = 0; grants != NULL && i < provider->grant_count; i++) {
+    struct tr_api_grant *grants = tr_arena_array(arena, provider->grant_count + 1, sizeof *grants);
+    if (grants == NULL) {
+        return TR_MEMORY;
+    }
+    for (uint32_t i = 0; i < provider->grant_count; i++) {
         const struct tr_api_claim_grant *grant = &provider->grants[i];
         if (grant->value == NULL || tr_jwt_claim_has(claim, grant->value)) {
-            grants[call->outside.grant_count++] = grant->grant;
+            grants[client->grant_count++] = grant->grant;
         }
     }
-    call->outside.grants = grants;
-    return grants != NULL;
+    client->grants = grants;
+    return 0;
+}
+
+int tr_api_outside_client(const struct tr_api_provider *provider, const struct tr_jwt *jwt,
+                          struct tr_arena *arena, char *words, struct tr_api_client *out)
+{
+    const struct tr_tree *who = tr_jwt_claim(jwt, provider->who_claim);
+    bool is_one = who != NULL && who->kind == TR_TREE_STRING && who->text.size > 0 &&
+                  who->text.size <= WHO_BYTES_MAX;
+    if (!is_one) {
+        (void)snprintf(words, TR_OIDC_WORDS_BYTES,
+                       "the token does not say who you are: it has no claim '%.100s' with a text "
+                       "of at most %d bytes",
+                       provider->who_claim, WHO_BYTES_MAX);
+        return TR_INVALID;
+    }
+    struct tr_api_client client = {
+        .id = tr_arena_print(arena, "%.*s", (int)who->text.size, who->text.data).data};
+    int error = client.id == NULL ? TR_MEMORY : add_grants(provider, jwt, arena, &client);
+    if (error == 0) {
+        *out = client;
+    }
+    return error;
 }
 
 /* False: the call has failed. */
 static bool identify(struct tr_api_call *call, const struct tr_jwt *jwt)
 {
-    const char *name = call->api->provider.who_claim;
-    const struct tr_tree *who = tr_jwt_claim(jwt, name);
-    bool is_one = who != NULL && who->kind == TR_TREE_STRING && who->text.size > 0 &&
-                  who->text.size <= WHO_BYTES_MAX;
-    if (!is_one) {
-        tr_api_fail(call, TR_API_UNAUTHENTICATED,
-                    "the token does not say who you are: it has no claim '%.100s' with a text of "
-                    "at most %d bytes",
-                    name, WHO_BYTES_MAX);
-        return false;
+    char words[TR_OIDC_WORDS_BYTES];
+    int error =
+        tr_api_outside_client(&call->api->provider, jwt, &call->identity, words, &call->outside);
+    if (error == TR_INVALID) {
+        tr_api_fail(call, TR_API_UNAUTHENTICATED, "%s", words);
+    } else if (error != 0) {
+        tri_call_short(call, error);
+    } else {
+        call->client = &call->outside;
+        call->bearer = (struct tr_text){.size = 0};
     }
-    call->outside = (struct tr_api_client){
-        .id = tr_arena_print(&call->identity, "%.*s", (int)who->text.size, who->text.data).data};
-    if (call->outside.id == NULL || !add_grants(call, jwt)) {
-        tri_call_short(call, TR_MEMORY);
-        return false;
-    }
-    call->client = &call->outside;
-    call->bearer = (struct tr_text){.size = 0};
-    return true;
+    return error == 0;
 }
 
 /* Tells how it was judged; true: it is good. What is to be judged later has not failed. */

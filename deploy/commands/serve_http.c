@@ -222,12 +222,14 @@ static void keep_config(const struct tr_live *live, const char *config, struct t
 }
 
 /* Troupe's own API answers beside Flyte's, for the same clients. */
-static int open_web(struct tr_api_options *options, const struct tr_live *live,
+static int open_web(struct tr_api_options *options, const struct tr_live *live, char *words,
                     struct tr_serve_port *port)
 {
-    const struct tr_web_options web = {
-        .folder = live->folder, .clients = options->clients, .everybody = options->everybody};
-    int error = tr_web_new(&web, &port->web);
+    const struct tr_web_options web = {.folder = live->folder,
+                                       .clients = options->clients,
+                                       .everybody = options->everybody,
+                                       .provider = options->provider};
+    int error = tr_web_new(&web, words, &port->web);
     if (error == 0) {
         options->parts = tr_web_parts(port->web, &options->part_count);
     }
@@ -256,7 +258,7 @@ enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
         options.clients.key = tr_registrar_key(port->registrar);
         options.services.uploads = tr_registrar_uploads(port->registrar);
         options.services.downloads = tr_registrar_downloads(port->registrar);
-        error = open_web(&options, live, port);
+        error = open_web(&options, live, words, port);
     }
     if (error == 0) {
         error = tr_api_open(&options, words, &port->api);

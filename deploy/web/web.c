@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/api/outside.h"
 #include "deploy/common/clock.h"
 #include "deploy/web/web_inside.h"
 #include "runtime/memory.h"
@@ -231,6 +232,52 @@ static struct tr_api_place place_of(const struct tr_web_request *request)
                                  .domain = tr_web_request_value(request, "domain")};
 }
 
+/* Whose token of the provider's it is. */
+static enum tr_web_problem identify_outside(struct tri_web_visit *visit, struct tr_text bearer,
+                                            char *words)
+{
+    struct tr_web *web = visit->web;
+    char why[TR_OIDC_WORDS_BYTES] = "";
+    struct tr_jwt jwt;
+    enum tr_oidc_verdict verdict =
+        tr_oidc_judge(web->oidc, bearer, tr_clock_wall_ms() / 1000, &visit->job->arena, &jwt, why);
+    int error = verdict != TR_OIDC_GOOD
+                    ? TR_INVALID
+                    : tr_api_outside_client(&web->options.provider, &jwt, &visit->job->arena, why,
+                                            &visit->outside);
+    if (error == 0) {
+        visit->client = &visit->outside;
+        return TR_WEB_FINE;
+    }
+    bool is_later = verdict == TR_OIDC_LATER;
+    (void)snprintf(words, TR_WEB_WORDS_BYTES, "%s",
+                   is_later ? "keys of the provider of tokens are being fetched; try again"
+                   : error == TR_INVALID ? why
+                                         : tr_error_text(error));
+    bool is_away = is_later || verdict == TR_OIDC_AWAY || error == TR_MEMORY;
+    return is_away ? TR_WEB_UNAVAILABLE : TR_WEB_UNAUTHENTICATED;
+}
+
+/* Who calls, where one has to say so. */
+static enum tr_web_problem identify(struct tri_web_visit *visit, char *words)
+{
+    const struct tr_api_clients *clients = &visit->web->options.clients;
+    struct tr_text header = tr_door_exchange_header(visit->exchange, "authorization");
+    struct tr_text bearer = tr_api_credentials(header, "Bearer");
+    visit->client = tr_api_client_of_bearer(clients, bearer, tr_clock_wall_ms() / 1000);
+    if (visit->client != NULL) {
+        return TR_WEB_FINE;
+    }
+    if (visit->web->oidc != NULL && tr_jwt_is_one(bearer)) {
+        return identify_outside(visit, bearer, words);
+    }
+    (void)snprintf(words, TR_WEB_WORDS_BYTES, "%s",
+                   header.size == 0 ? "this needs a token: authorization: Bearer TOKEN"
+                                    : "the token is none that this engine has given, or has "
+                                      "expired");
+    return TR_WEB_UNAUTHENTICATED;
+}
+
 /* Whether who calls may; else words say why not. */
 static enum tr_web_problem admit(struct tri_web_visit *visit, char *words)
 {
@@ -239,18 +286,13 @@ static enum tr_web_problem admit(struct tri_web_visit *visit, char *words)
     const struct tr_web_request *request = &visit->job->request;
     enum tr_api_role role = (enum tr_api_role)request->route->role;
     struct tr_api_place place = place_of(request);
-    if (role == TR_API_ANYBODY || (options->clients.count == 0 && role <= options->everybody)) {
+    bool needs_token = options->clients.count > 0 || visit->web->oidc != NULL;
+    if (role == TR_API_ANYBODY || (!needs_token && role <= options->everybody)) {
         return TR_WEB_FINE;
     }
-    struct tr_text header = tr_door_exchange_header(visit->exchange, "authorization");
-    visit->client = tr_api_client_of_bearer(&options->clients, tr_api_credentials(header, "Bearer"),
-                                            tr_clock_wall_ms() / 1000);
-    if (visit->client == NULL) {
-        (void)snprintf(words, TR_WEB_WORDS_BYTES, "%s",
-                       header.size == 0
-                           ? "this needs a token: authorization: Bearer TOKEN"
-                           : "the token is none that this engine has given, or has expired");
-        return TR_WEB_UNAUTHENTICATED;
+    enum tr_web_problem problem = identify(visit, words);
+    if (problem != TR_WEB_FINE) {
+        return problem;
     }
     if (tr_api_client_may(visit->client, role, &place)) {
         return TR_WEB_FINE;
@@ -420,7 +462,30 @@ static const struct tr_door_handler handler = {.begin = begin,
 
 /* ------------------------------------------------------------------------------- life */
 
-int tr_web_new(const struct tr_web_options *options, struct tr_web **out)
+/* What had to wait for keys was told to come again. */
+static void keys_changed(void *self)
+{
+    (void)self;
+}
+
+static int open_provider(struct tr_web *web, char *words)
+{
+    const struct tr_api_provider *provider = &web->options.provider;
+    const struct tr_oidc_options options = {.issuer = provider->issuer,
+                                            .audience = provider->audience,
+                                            .keys_url = provider->keys_url,
+                                            .ca_file = provider->ca_file,
+                                            .changed = keys_changed,
+                                            .self = web};
+    char why[TR_OIDC_WORDS_BYTES] = "";
+    int error = provider->issuer == NULL ? 0 : tr_oidc_open(&options, why, &web->oidc);
+    if (error != 0) {
+        (void)snprintf(words, TR_DOOR_WORDS_BYTES, "%s", why);
+    }
+    return error;
+}
+
+int tr_web_new(const struct tr_web_options *options, char *words, struct tr_web **out)
 {
     static const char *const prefixes[TRI_WEB_PARTS] = {TR_WEB_PREFIX, "/healthz", "/readyz",
                                                         "/metrics"};
@@ -438,6 +503,11 @@ int tr_web_new(const struct tr_web_options *options, struct tr_web **out)
     tr_work_queue_init(&web->looking, &(struct tr_work_options){.do_work = do_work});
     tr_work_queue_init(&web->acting, &(struct tr_work_options){.do_work = do_work});
     (void)pthread_mutex_init(&web->mutex, NULL);
+    int error = open_provider(web, words);
+    if (error != 0) {
+        tr_web_free(web);
+        return error;
+    }
     *out = web;
     return 0;
 }
@@ -467,6 +537,7 @@ void tr_web_free(struct tr_web *web)
         tr_web_job_free((struct tr_web_job *)work);
     }
     tri_web_streams_free(web);
+    tr_oidc_close(web->oidc);
     tr_work_queue_fini(&web->looking);
     tr_work_queue_fini(&web->acting);
     (void)pthread_mutex_destroy(&web->mutex);

@@ -17,11 +17,15 @@ struct tr_web;
 struct tr_web_options {
     const char *folder;            /* of the store, whose engine is this process; it outlives it */
     struct tr_api_clients clients; /* they outlive it */
-    enum tr_api_role everybody;    /* what everybody may do where there are no `clients` */
+    enum tr_api_role everybody;    /* what everybody may do where nobody needs a token */
+    struct tr_api_provider provider; /* the same; without an issuer there is none */
 };
 
-/* Threads begin with the first request that needs one. TR_MEMORY. */
-TR_MUST_USE int tr_web_new(const struct tr_web_options *options, struct tr_web **web);
+/*
+ * Threads begin with the first request that needs one. TR_MEMORY, or as tr_oidc_open, with `words`
+ * (TR_DOOR_WORDS_BYTES).
+ */
+TR_MUST_USE int tr_web_new(const struct tr_web_options *options, char *words, struct tr_web **web);
 
 /* What the door is to hand to it. */
 const struct tr_door_part *tr_web_parts(const struct tr_web *web, size_t *count);

@@ -18,6 +18,7 @@ struct tri_web_visit {
     struct tr_web *web;
     struct tr_door_exchange *exchange;
     const struct tr_api_client *client; /* NULL: nobody has said who it is */
+    struct tr_api_client outside;       /* who, by a provider's token; its texts are the job's */
     struct tr_web_job *job;             /* whose request is coming; NULL: it was handed on */
 
     struct tr_web_follower *follower; /* a stream that goes on with something; NULL: none */
@@ -50,6 +51,7 @@ struct tr_web_feed {
 
 struct tr_web {
     struct tr_web_options options;
+    struct tr_oidc *oidc; /* NULL: there is no provider of tokens */
     struct tr_door_part parts[TRI_WEB_PARTS];
     struct tr_work_queue looking;
     struct tr_work_queue acting;

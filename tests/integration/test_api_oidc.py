@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 from flyte_clients import ClientTest
 from program import LIMIT_S, ROOT, wait_until
@@ -90,6 +92,38 @@ class OidcTest(ClientTest):
             ["RegisterProject", {"project": {"id": "new", "name": "New"}}]]), [["OK", ""]])
         self.assertEqual([(row["who"], row["call"]) for row in self.document("audit")],
                          [("eve", "RegisterProject")])
+
+    def test_the_other_api_takes_the_same_tokens(self):
+        """Also where the provider is all there is: nobody comes in without a token."""
+        self.provide()
+        self.serve_for()
+        settings = self.store / "settings.yaml"
+        clients = re.compile(r"  clients:\n.*\n")
+        for text in (settings.read_text(), clients.sub("", settings.read_text())):
+            with self.subTest(clients="clients" in text):
+                self.stop()
+                settings.write_text(text)
+                self.address, = self.serve("--no-warm")
+                ada, eve = (self.provider.token(who, claims={"groups": [group]})
+                            for who, group in (("ada", "builders"), ("eve", "chiefs")))
+                actors = "/api/troupe/v1/actors"
+                for path, token, status, word in (
+                        ("/api/troupe/v1/executions", None, 401, "this needs a token"),
+                        (actors, "x", 401, "the token is none that this engine has given"),
+                        (actors, self.provider.token(forged=True), 401, "its signature is wrong"),
+                        (actors, ada, 403, "'ada' may not do"), (actors, eve, 200, "")):
+                    found, body = self.asked(path, token)
+                    self.assertEqual(found, status, body)
+                    self.assertIn(word, body)
+
+    def asked(self, path, token):
+        request = urllib.request.Request(f"http://{self.address}{path}", headers={
+            "authorization": f"Bearer {token}"} if token else {})
+        try:
+            with urllib.request.urlopen(request, timeout=LIMIT_S) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
 
     def test_claims_of_other_names(self):
         self.provide()
