@@ -12,6 +12,8 @@
 #include "deploy/api/clients.h"
 #include "deploy/door/door.h"
 
+struct tr_oidc;
+
 struct tr_api_options {
     const char *const *addresses; /* as tr_door_address_check says */
     size_t address_count;
@@ -38,5 +40,8 @@ void tr_api_close(struct tr_api *api);
 /* Where it listens: tr_door_address. */
 size_t tr_api_address_count(const struct tr_api *api);
 const char *tr_api_address(const struct tr_api *api, size_t index);
+
+/* What judges tokens of the provider; NULL: there is none. It is the API's, and goes with it. */
+struct tr_oidc *tr_api_oidc(const struct tr_api *api);
 
 #endif

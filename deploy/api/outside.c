@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/api/api.h"
 #include "deploy/api/call_inside.h"
 #include "deploy/common/clock.h"
 #include "runtime/memory.h"
@@ -185,6 +186,11 @@ bool tr_api_call_outside(struct tr_api_call *call, struct tr_api_outside *outsid
 }
 
 /* ------------------------------------------------------------------ opening */
+
+struct tr_oidc *tr_api_oidc(const struct tr_api *api)
+{
+    return api->oidc;
+}
 
 int tri_outside_open(struct tr_api *api, char *words)
 {

@@ -222,14 +222,14 @@ static void keep_config(const struct tr_live *live, const char *config, struct t
 }
 
 /* Troupe's own API answers beside Flyte's, for the same clients. */
-static int open_web(struct tr_api_options *options, const struct tr_live *live, char *words,
+static int open_web(struct tr_api_options *options, const struct tr_live *live,
                     struct tr_serve_port *port)
 {
     const struct tr_web_options web = {.folder = live->folder,
                                        .clients = options->clients,
                                        .everybody = options->everybody,
                                        .provider = options->provider};
-    int error = tr_web_new(&web, words, &port->web);
+    int error = tr_web_new(&web, &port->web);
     if (error == 0) {
         options->parts = tr_web_parts(port->web, &options->part_count);
     }
@@ -258,7 +258,7 @@ enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
         options.clients.key = tr_registrar_key(port->registrar);
         options.services.uploads = tr_registrar_uploads(port->registrar);
         options.services.downloads = tr_registrar_downloads(port->registrar);
-        error = open_web(&options, live, words, port);
+        error = open_web(&options, live, port);
     }
     if (error == 0) {
         error = tr_api_open(&options, words, &port->api);
@@ -268,6 +268,7 @@ enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
         return tr_command_failed(invocation->command, "Flyte's clients cannot be answered: %s",
                                  words[0] != '\0' ? words : tr_error_text(error));
     }
+    tr_web_judge_by(port->web, tr_api_oidc(port->api));
     print_config(port->api, options.certificate != NULL, config, sizeof config);
     keep_config(live, config, port);
     tell(log, port->api, config);

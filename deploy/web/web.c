@@ -239,8 +239,11 @@ static enum tr_web_problem identify_outside(struct tri_web_visit *visit, struct 
     struct tr_web *web = visit->web;
     char why[TR_OIDC_WORDS_BYTES] = "";
     struct tr_jwt jwt;
+    struct tr_oidc *oidc = atomic_load(&web->oidc);
     enum tr_oidc_verdict verdict =
-        tr_oidc_judge(web->oidc, bearer, tr_clock_wall_ms() / 1000, &visit->job->arena, &jwt, why);
+        oidc == NULL
+            ? TR_OIDC_LATER
+            : tr_oidc_judge(oidc, bearer, tr_clock_wall_ms() / 1000, &visit->job->arena, &jwt, why);
     int error = verdict != TR_OIDC_GOOD
                     ? TR_INVALID
                     : tr_api_outside_client(&web->options.provider, &jwt, &visit->job->arena, why,
@@ -268,7 +271,7 @@ static enum tr_web_problem identify(struct tri_web_visit *visit, char *words)
     if (visit->client != NULL) {
         return TR_WEB_FINE;
     }
-    if (visit->web->oidc != NULL && tr_jwt_is_one(bearer)) {
+    if (visit->web->options.provider.issuer != NULL && tr_jwt_is_one(bearer)) {
         return identify_outside(visit, bearer, words);
     }
     (void)snprintf(words, TR_WEB_WORDS_BYTES, "%s",
@@ -286,7 +289,7 @@ static enum tr_web_problem admit(struct tri_web_visit *visit, char *words)
     const struct tr_web_request *request = &visit->job->request;
     enum tr_api_role role = (enum tr_api_role)request->route->role;
     struct tr_api_place place = place_of(request);
-    bool needs_token = options->clients.count > 0 || visit->web->oidc != NULL;
+    bool needs_token = options->clients.count > 0 || options->provider.issuer != NULL;
     if (role == TR_API_ANYBODY || (!needs_token && role <= options->everybody)) {
         return TR_WEB_FINE;
     }
@@ -462,30 +465,7 @@ static const struct tr_door_handler handler = {.begin = begin,
 
 /* ------------------------------------------------------------------------------- life */
 
-/* What had to wait for keys was told to come again. */
-static void keys_changed(void *self)
-{
-    (void)self;
-}
-
-static int open_provider(struct tr_web *web, char *words)
-{
-    const struct tr_api_provider *provider = &web->options.provider;
-    const struct tr_oidc_options options = {.issuer = provider->issuer,
-                                            .audience = provider->audience,
-                                            .keys_url = provider->keys_url,
-                                            .ca_file = provider->ca_file,
-                                            .changed = keys_changed,
-                                            .self = web};
-    char why[TR_OIDC_WORDS_BYTES] = "";
-    int error = provider->issuer == NULL ? 0 : tr_oidc_open(&options, why, &web->oidc);
-    if (error != 0) {
-        (void)snprintf(words, TR_DOOR_WORDS_BYTES, "%s", why);
-    }
-    return error;
-}
-
-int tr_web_new(const struct tr_web_options *options, char *words, struct tr_web **out)
+int tr_web_new(const struct tr_web_options *options, struct tr_web **out)
 {
     static const char *const prefixes[TRI_WEB_PARTS] = {TR_WEB_PREFIX, "/healthz", "/readyz",
                                                         "/metrics"};
@@ -503,13 +483,13 @@ int tr_web_new(const struct tr_web_options *options, char *words, struct tr_web 
     tr_work_queue_init(&web->looking, &(struct tr_work_options){.do_work = do_work});
     tr_work_queue_init(&web->acting, &(struct tr_work_options){.do_work = do_work});
     (void)pthread_mutex_init(&web->mutex, NULL);
-    int error = open_provider(web, words);
-    if (error != 0) {
-        tr_web_free(web);
-        return error;
-    }
     *out = web;
     return 0;
+}
+
+void tr_web_judge_by(struct tr_web *web, struct tr_oidc *oidc)
+{
+    atomic_store(&web->oidc, oidc);
 }
 
 const struct tr_door_part *tr_web_parts(const struct tr_web *web, size_t *count)
@@ -537,7 +517,6 @@ void tr_web_free(struct tr_web *web)
         tr_web_job_free((struct tr_web_job *)work);
     }
     tri_web_streams_free(web);
-    tr_oidc_close(web->oidc);
     tr_work_queue_fini(&web->looking);
     tr_work_queue_fini(&web->acting);
     (void)pthread_mutex_destroy(&web->mutex);

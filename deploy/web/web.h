@@ -4,6 +4,7 @@
  *
  *     int error = tr_web_new(&options, &web);
  *     api_options.parts = tr_web_parts(web, &api_options.part_count);
+ *     tr_api_open(&api_options, words, &api); tr_web_judge_by(web, tr_api_oidc(api));
  *     tr_web_stop(web); tr_api_close(api); tr_web_free(web);
  */
 #ifndef TR_DEPLOY_WEB_WEB_H
@@ -12,6 +13,7 @@
 #include "deploy/api/clients.h"
 #include "deploy/door/door.h"
 
+struct tr_oidc;
 struct tr_web;
 
 struct tr_web_options {
@@ -21,11 +23,11 @@ struct tr_web_options {
     struct tr_api_provider provider; /* the same; without an issuer there is none */
 };
 
-/*
- * Threads begin with the first request that needs one. TR_MEMORY, or as tr_oidc_open, with `words`
- * (TR_DOOR_WORDS_BYTES).
- */
-TR_MUST_USE int tr_web_new(const struct tr_web_options *options, char *words, struct tr_web **web);
+/* Threads begin with the first request that needs one. TR_MEMORY. */
+TR_MUST_USE int tr_web_new(const struct tr_web_options *options, struct tr_web **web);
+
+/* What judges tokens of the provider (tr_api_oidc); before, their owners are told to try again. */
+void tr_web_judge_by(struct tr_web *web, struct tr_oidc *oidc);
 
 /* What the door is to hand to it. */
 const struct tr_door_part *tr_web_parts(const struct tr_web *web, size_t *count);

@@ -51,7 +51,7 @@ struct tr_web_feed {
 
 struct tr_web {
     struct tr_web_options options;
-    struct tr_oidc *oidc; /* NULL: there is no provider of tokens */
+    struct tr_oidc *_Atomic oidc; /* NULL: there is no provider of tokens, or not yet */
     struct tr_door_part parts[TRI_WEB_PARTS];
     struct tr_work_queue looking;
     struct tr_work_queue acting;

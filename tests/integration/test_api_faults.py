@@ -80,8 +80,9 @@ class VanishingTest(ServedTest):
     def test_half_open_connections_are_closed(self):
         """Their clients have gone without a word: the engine cannot know, and waits in vain."""
         address, = self.serve()
-        self.assertEqual(self.curl(address, "/healthcheck")[0], 200)
         before = self.sockets()
+        self.assertEqual(self.curl(address, "/healthcheck")[0], 200)
+        wait_until(lambda: self.sockets() <= before, "the first connection is closed")
         half = [self.connected(address) for _ in range(50)]
         for number, each in enumerate(half):
             if number % 2:
