@@ -283,8 +283,11 @@ def count_threads():
     """Without those of jemalloc, which pyarrow brings along: it begins them anew behind a fork."""
     count = 0
     for task in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{task}/comm") as name:
-            count += name.read() != "jemalloc_bg_thd\n"
+        try:
+            with open(f"/proc/self/task/{task}/comm") as name:
+                count += name.read() != "jemalloc_bg_thd\n"
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has ended meanwhile
     return count
 
 

@@ -368,6 +368,14 @@ class WhenNotTest(WarmTest):
         self.flow(3)
         self.assertEqual(self.output(), [True] * 3)
 
+    def test_a_thread_that_ends_while_it_is_counted_forbids_nothing(self):
+        self.module("give(is_warm())", before="""
+listed = os.listdir
+os.listdir = lambda path='.': listed(path) + ['0'] * (path == '/proc/self/task')
+""")
+        self.flow(3)
+        self.assertEqual(self.output(), [True] * 3)
+
     def test_processes_that_never_get_ready(self):
         self.module("give(is_warm())", before="if 'TROUPE_NODE' not in os.environ:\n"
                                               "    os.setsid = None\n")
