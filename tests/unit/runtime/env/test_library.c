@@ -56,7 +56,7 @@ static void gives_nothing_of_one_that_lacks_a_function(void **state)
 
 static void one_that_is_there_is_not_opened(void **state)
 {
-    struct functions functions = {NULL};
+    struct functions functions = {.cube_root = NULL};
     struct tri_library there = {
         .name = LIBRARY, .names = names, .count = 2, .functions = &functions};
     struct tri_library gone = {.name = "libgone.so.9", .names = names, .functions = &functions};
