@@ -98,16 +98,24 @@ static void read_grant(struct tri_definition *definition, const struct tr_tree *
     }
 }
 
+bool tri_settings_expect_roles(struct tri_definition *definition, const struct tr_tree *value,
+                               const char *who)
+{
+    if (!tri_keys_expect_list(definition, value, "roles")) {
+        return false;
+    }
+    bool is_fine = value->count > 0 && value->count <= TR_SETTINGS_ROLES_MAX;
+    if (!is_fine) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "%s one role to %d\nwrite [{role: view}], say", who, TR_SETTINGS_ROLES_MAX);
+    }
+    return is_fine;
+}
+
 static void read_roles(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct reading *reading = target;
-    if (!tri_keys_expect_list(definition, value, "roles")) {
-        return;
-    }
-    if (value->count == 0 || value->count > TR_SETTINGS_ROLES_MAX) {
-        tri_report_add(definition->report, value->place, "InvalidValue",
-                       "a client has one role to %d\nwrite [{role: view}], say",
-                       TR_SETTINGS_ROLES_MAX);
+    if (!tri_settings_expect_roles(definition, value, "a client has")) {
         return;
     }
     for (uint32_t i = 0; i < value->count; i++) {

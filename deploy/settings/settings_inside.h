@@ -75,6 +75,10 @@ const char *tri_settings_read_string(struct tri_definition *definition,
                                      struct tr_settings_file *settings,
                                      const struct tr_tree *value);
 
+/* Whether it is a list of roles of the right length; `who` begins what is said if not. */
+bool tri_settings_expect_roles(struct tri_definition *definition, const struct tr_tree *value,
+                               const char *who);
+
 /* A role of a client, or one that a claim gives, which may say for which `value`. */
 struct tr_api_claim_grant;
 void tri_settings_read_grant(struct tri_definition *definition, struct tr_settings_file *settings,

@@ -122,13 +122,7 @@ static void read_scopes(struct tri_definition *definition, const struct tr_tree 
 static void read_roles(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct reading *reading = target;
-    if (!tri_keys_expect_list(definition, value, "roles")) {
-        return;
-    }
-    if (value->count == 0 || value->count > TR_SETTINGS_ROLES_MAX) {
-        tri_report_add(definition->report, value->place, "InvalidValue",
-                       "a provider gives one role to %d\nwrite [{role: view}], say",
-                       TR_SETTINGS_ROLES_MAX);
+    if (!tri_settings_expect_roles(definition, value, "a provider gives")) {
         return;
     }
     for (uint32_t i = 0; i < value->count; i++) {
