@@ -72,6 +72,16 @@ static void forget(struct recovery *recovery)
     tri_commit_batch_clear(&recovery->batch);
 }
 
+/*
+ * A host begins behind the numbers of all hosts of its store, which may be ahead of those that a
+ * log has left: its own, or that of a lost host. Numbers never go back, so the later one stays.
+ */
+static uint64_t last_number_of(const struct recovery *recovery)
+{
+    uint64_t begun = recovery->store->last_number;
+    return recovery->last_number > begun ? recovery->last_number : begun;
+}
+
 static int apply(struct recovery *recovery)
 {
     struct tri_op mark = {
@@ -85,7 +95,7 @@ static int apply(struct recovery *recovery)
     tri_commit_batch_finish(&recovery->batch);
     const struct tri_commit commit = {.ops = recovery->batch.ops,
                                       .count = recovery->batch.count,
-                                      .last_number = recovery->last_number};
+                                      .last_number = last_number_of(recovery)};
     error = tri_store_commit(recovery->store, &commit);
     forget(recovery);
     return error;

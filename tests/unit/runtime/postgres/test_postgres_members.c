@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "runtime/members/registry.h"
 #include "runtime/store_open.h"
@@ -753,6 +755,49 @@ static void test_a_host_that_works_inherits_from_another(void **state)
     stand_free(world.stand);
 }
 
+/* What it commits is acknowledged, and in its log alone when it ends, unless it ends late. */
+static void commit_and_be_killed(struct world *world, const char *folder, uint64_t number)
+{
+    pid_t process = fork();
+    int status = 0;
+    if (process == 0) {
+        struct tri_store *store = open_in(world->stand, folder);
+        _exit(COMMIT(store, number, op_actor(1, 1, 1, "a")) == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(process, &status, 0), process);
+    assert_int_equal(status, 0);
+}
+
+/* A host begins behind the numbers of all, so what its log has left may have earlier ones. */
+static void test_a_log_is_brought_in_behind_later_numbers_of_others(void **state)
+{
+    (void)state;
+    char first[SCRIPTED_PATH_BYTES];
+    char second[SCRIPTED_PATH_BYTES];
+    struct world world = world_with_store(STAND_POSTGRES_LOG, first);
+    struct tri_store_options options = stand_options(world.stand);
+    struct tri_store *other = NULL;
+    scripted_folder(second);
+    tri_store_close(open_in(world.stand, first));
+    options.folder = second;
+    options.takes_over = true;
+    assert_int_equal(tri_store_open(&options, NULL, &other), 0);
+    tri_store_close(other);
+    divide(&world, "1 2");
+    commit_and_be_killed(&world, first, 7);
+    other = open_in(world.stand, second);
+    assert_int_equal(COMMIT(other, 30, op_actor(1, 2, 1, "b")), 0);
+    tri_store_close(other); /* its tables have it */
+    struct tri_store *again = open_in(world.stand, first);
+    assert_int_equal(again->last_number, 30);
+    stand_expect(again, "actor 1/1 1 0 77 a\nactor 1/2 1 0 77 b\n");
+    assert_int_equal(COMMIT(again, 31, op_actor(1, 1, 1, "c")), 0);
+    tri_store_close(again);
+    scripted_folder_remove(first);
+    scripted_folder_remove(second);
+    stand_free(world.stand);
+}
+
 /* A host that stands still in the middle of a commit holds its row; its session is ended. */
 static void test_a_host_that_holds_its_row_is_fenced(void **state)
 {
@@ -819,6 +864,7 @@ int main(void)
         cmocka_unit_test(test_a_fenced_store_writes_nothing),
         cmocka_unit_test(test_the_log_of_a_lost_host_is_brought_in),
         cmocka_unit_test(test_a_host_that_works_inherits_from_another),
+        cmocka_unit_test(test_a_log_is_brought_in_behind_later_numbers_of_others),
         cmocka_unit_test(test_a_host_that_holds_its_row_is_fenced),
         cmocka_unit_test(test_a_lost_session_is_made_again),
     };
