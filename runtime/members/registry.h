@@ -125,6 +125,10 @@ TR_MUST_USE static inline int tri_registry_keep(struct tri_registry *registry,
  * The others reach the host that it speaks for at this address, and know it by this public key
  * (TR_WIRE_KEY_BYTES; NULL: by none). It counts until the host joins or is opened anew. Nothing if
  * it was fenced meanwhile, or if the store's tables are those of an earlier program.
+ *
+ * Who listens may be given partitions, and the log of a host that has some is nobody else's to
+ * bring in. TR_INVALID: it has none, and its earlier life has left commits in its log
+ * (tri_store_settle).
  */
 TR_MUST_USE static inline int tri_registry_listen(struct tri_registry *registry,
                                                   const char *address, const uint8_t *key)

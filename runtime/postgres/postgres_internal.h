@@ -456,6 +456,11 @@ TR_MUST_USE int tri_postgres_log_open(struct tri_postgres *store,
 TR_MUST_USE int tri_postgres_log_wait(struct tri_postgres *self,
                                       const struct tri_store_options *options);
 
+/*
+ * TR_INVALID, with words: a host that has no partition has commits in its log that the tables lack.
+ */
+TR_MUST_USE int tri_postgres_log_check_left(struct tri_postgres *self, uint64_t host);
+
 /* --- postgres_record.c --- */
 
 extern const struct tri_sql_dialect tri_postgres_dialect;

@@ -47,6 +47,10 @@ static const char read_hosts[] = "SELECT host FROM commit_log l WHERE host = $1:
                                  " ORDER BY host = $1::bigint, host";
 static const char read_ahead[] = "SELECT l.last_sequence, m.data FROM commit_log l LEFT JOIN meta m"
                                  " ON m.cell = ($1::bigint | (l.host << 32))";
+static const char read_left[] =
+    "SELECT l.last_sequence, m.data FROM commit_log l LEFT JOIN meta m"
+    " ON m.cell = ($1::bigint | (l.host << 32)) WHERE l.host = $2::bigint"
+    " AND NOT EXISTS (SELECT FROM partitions p WHERE p.host = l.host)";
 static const char read_earlier_ahead[] =
     "SELECT l.last_sequence, m.data FROM commit_log l LEFT JOIN meta m ON m.cell = $1::bigint";
 
@@ -570,6 +574,18 @@ int tri_postgres_settle(const struct tri_store_options *options, uint64_t host, 
 
 /* ---- Readers. -------------------------------------------------------------------------------- */
 
+/* The last entry of the log of a row, and the last one that the tables have. */
+static void read_progress(const struct tri_postgres *self, const PGresult *result, int row,
+                          uint64_t *last, uint64_t *applied)
+{
+    struct tri_commit_log_mark mark = {0};
+    *last = tri_postgres_number(self, result, row, 0);
+    if (self->library->getlength(result, row, 1) == (int)sizeof mark) {
+        memcpy(&mark, self->library->getvalue(result, row, 1), sizeof mark);
+    }
+    *applied = mark.sequence < *last ? mark.sequence : *last;
+}
+
 /* The entries of all logs so far, and those of them that the tables have. */
 static int look_ahead(struct tri_postgres *self, uint64_t *end, uint64_t *applied)
 {
@@ -586,13 +602,11 @@ static int look_ahead(struct tri_postgres *self, uint64_t *end, uint64_t *applie
     *end = 0;
     *applied = 0;
     for (int row = 0; row < self->library->ntuples(result); row++) {
-        struct tri_commit_log_mark mark = {0};
-        uint64_t last = tri_postgres_number(self, result, row, 0);
-        if (self->library->getlength(result, row, 1) == (int)sizeof mark) {
-            memcpy(&mark, self->library->getvalue(result, row, 1), sizeof mark);
-        }
+        uint64_t last = 0;
+        uint64_t in_tables = 0;
+        read_progress(self, result, row, &last, &in_tables);
         *end += last;
-        *applied += mark.sequence < last ? mark.sequence : last;
+        *applied += in_tables;
     }
     self->library->clear(result);
     return 0;
@@ -672,4 +686,30 @@ int tri_postgres_log_wait(struct tri_postgres *self, const struct tri_store_opti
         still_ms = applied == before ? still_ms + LOOK_MS : 0;
     }
     return self->connection == NULL ? TR_BUSY : error;
+}
+
+int tri_postgres_log_check_left(struct tri_postgres *self, uint64_t host)
+{
+    char cell[24];
+    char number[24];
+    const char *parameters[] = {cell, number};
+    uint64_t last = 0;
+    uint64_t applied = 0;
+    PGresult *result = NULL;
+    (void)snprintf(cell, sizeof cell, "%d", TRI_META_LOG);
+    (void)snprintf(number, sizeof number, "%llu", (unsigned long long)host);
+    int error = tri_postgres_query(self, read_left, 2, parameters, 1, "looking at the log", &result);
+    if (error != 0) {
+        return error;
+    }
+    if (self->library->ntuples(result) > 0) {
+        read_progress(self, result, 0, &last, &applied);
+    }
+    self->library->clear(result);
+    return applied == last ? 0
+                           : tri_postgres_report(self, TR_INVALID,
+                                                 "host %llu was lost with %llu commits in its log "
+                                                 "alone, which are to be brought in first",
+                                                 (unsigned long long)host,
+                                                 (unsigned long long)(last - applied));
 }

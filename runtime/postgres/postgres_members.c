@@ -460,9 +460,13 @@ static int keep(struct tri_registry *registry, enum tri_member_processes process
     return error != 0 ? error : tri_postgres_keep(of(registry)->session, registry->self, processes);
 }
 
+/* Who listens may be given partitions, and its log is no lost host's any more. */
 static int listen_at(struct tri_registry *registry, const char *address, const uint8_t *key)
 {
     int error = resume(of(registry));
+    if (error == 0 && of(registry)->session->format >= TRI_POSTGRES_FORMAT_LINKS) {
+        error = tri_postgres_log_check_left(of(registry)->session, registry->self);
+    }
     return error != 0 ? error : tri_postgres_listen(of(registry)->session, address, key);
 }
 

@@ -798,6 +798,39 @@ static void test_a_log_is_brought_in_behind_later_numbers_of_others(void **state
     stand_free(world.stand);
 }
 
+/* Else others would load its former partitions without what is in its log alone. */
+static void test_a_host_listens_when_its_log_is_brought_in(void **state)
+{
+    (void)state;
+    char folder[SCRIPTED_PATH_BYTES];
+    struct world world = world_with_store(STAND_POSTGRES_LOG, folder);
+    struct tri_store_options options = stand_options(world.stand);
+    const uint8_t key[TR_WIRE_KEY_BYTES] = {1};
+    options.locator = world.stand->locator;
+    tri_store_close(open_in(world.stand, folder));
+    struct tri_registry *registry = open_registry(&world);
+    int error = 0;
+    for (uint64_t number = 1; error == 0; number++) {
+        divide(&world, "1");
+        commit_and_be_killed(&world, folder, number);
+        registry->self = 1;
+        registry->incarnation = see(registry, 1).signs.incarnation;
+        error = tri_registry_listen(registry, "tcp://10.0.0.1:7", key);
+        assert_int_equal(error, 0); /* it has work */
+        divide(&world, "2");
+        error = tri_registry_listen(registry, "tcp://10.0.0.1:7", key);
+    }
+    assert_int_equal(error, TR_INVALID);
+    assert_string_equal(tri_registry_explain(registry),
+                        "host 1 was lost with 1 commits in its log alone, which are to be brought "
+                        "in first");
+    assert_int_equal(tri_store_settle(&options, 1, NULL), 0);
+    assert_int_equal(tri_registry_listen(registry, "tcp://10.0.0.1:7", key), 0);
+    tri_registry_close(registry);
+    scripted_folder_remove(folder);
+    stand_free(world.stand);
+}
+
 /* A host that stands still in the middle of a commit holds its row; its session is ended. */
 static void test_a_host_that_holds_its_row_is_fenced(void **state)
 {
@@ -865,6 +898,7 @@ int main(void)
         cmocka_unit_test(test_the_log_of_a_lost_host_is_brought_in),
         cmocka_unit_test(test_a_host_that_works_inherits_from_another),
         cmocka_unit_test(test_a_log_is_brought_in_behind_later_numbers_of_others),
+        cmocka_unit_test(test_a_host_listens_when_its_log_is_brought_in),
         cmocka_unit_test(test_a_host_that_holds_its_row_is_fenced),
         cmocka_unit_test(test_a_lost_session_is_made_again),
     };
