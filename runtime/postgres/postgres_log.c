@@ -698,7 +698,8 @@ int tri_postgres_log_check_left(struct tri_postgres *self, uint64_t host)
     PGresult *result = NULL;
     (void)snprintf(cell, sizeof cell, "%d", TRI_META_LOG);
     (void)snprintf(number, sizeof number, "%llu", (unsigned long long)host);
-    int error = tri_postgres_query(self, read_left, 2, parameters, 1, "looking at the log", &result);
+    int error =
+        tri_postgres_query(self, read_left, 2, parameters, 1, "looking at the log", &result);
     if (error != 0) {
         return error;
     }
