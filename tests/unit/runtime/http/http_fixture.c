@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/memory.h"
 #include "schemas/runtime/http.h"
 #include "tests/support/test.h"
 
@@ -97,10 +98,27 @@ static void take(void *self, const struct tri_http_event *event)
     }
 }
 
+static struct http_server group_server;
+
+int http_group_set_up(void **state)
+{
+    (void)state;
+    http_server_start(&group_server, NULL, NULL);
+    return 0;
+}
+
+int http_group_take_down(void **state)
+{
+    (void)state;
+    http_server_stop(&group_server);
+    return 0;
+}
+
 struct http_fixture *http_fixture_new(struct tri_http_options options)
 {
     struct http_fixture *fixture = calloc(1, sizeof *fixture);
     assert_non_null(fixture);
+    fixture->server = group_server;
     pthread_mutex_init(&fixture->mutex, NULL);
     pthread_cond_init(&fixture->changed, NULL);
     if (options.deliver == NULL) {
@@ -117,6 +135,19 @@ void http_fixture_free(struct http_fixture *fixture)
     pthread_mutex_destroy(&fixture->mutex);
     pthread_cond_destroy(&fixture->changed);
     free(fixture);
+}
+
+int http_fixture_set_up(void **state)
+{
+    *state = http_fixture_new((struct tri_http_options){0});
+    return 0;
+}
+
+int http_fixture_take_down(void **state)
+{
+    http_fixture_free(*state);
+    assert_int_equal(tr_memory_used(), 0);
+    return 0;
 }
 
 /* ---- Asking. -------------------------------------------------------------------------------- */

@@ -41,9 +41,17 @@ struct http_fixture {
     void (*on_event)(struct http_fixture *fixture, const struct tri_http_event *event);
 };
 
-/* Options without a function to deliver to get the fixture's. */
+/* A server for all tests of a group: its set-up and its take-down. */
+int http_group_set_up(void **state);
+int http_group_take_down(void **state);
+
+/* With the group's server. Options without a function to deliver to get the fixture's. */
 struct http_fixture *http_fixture_new(struct tri_http_options options);
 void http_fixture_free(struct http_fixture *fixture);
+
+/* A fixture without options for each test, of which nothing is left behind it. */
+int http_fixture_set_up(void **state);
+int http_fixture_take_down(void **state);
 
 /* The URL of a path of the server; a few at once. */
 const char *http_url(const struct http_fixture *fixture, const char *path);

@@ -23,42 +23,6 @@
 
 #define TLS_FOLDER TROUPE_SOURCE_DIR "/tests/support/tls/"
 
-static struct http_server server;
-
-static int set_up_server(void **state)
-{
-    (void)state;
-    http_server_start(&server, NULL, NULL);
-    return 0;
-}
-
-static int take_down_server(void **state)
-{
-    (void)state;
-    http_server_stop(&server);
-    return 0;
-}
-
-static struct http_fixture *with_options(struct tri_http_options options)
-{
-    struct http_fixture *fixture = http_fixture_new(options);
-    fixture->server = server;
-    return fixture;
-}
-
-static int set_up(void **state)
-{
-    *state = with_options((struct tri_http_options){0});
-    return 0;
-}
-
-static int take_down(void **state)
-{
-    http_fixture_free(*state);
-    assert_int_equal(tr_memory_used(), 0);
-    return 0;
-}
-
 /* ---- Answers. ------------------------------------------------------------------------------- */
 
 static void statuses_are_told(void **state)
@@ -407,7 +371,7 @@ static void two_hundred_at_once(void **state)
     (void)state;
     enum { COUNT = 200 };
     struct http_fixture *fixture =
-        with_options((struct tri_http_options){.concurrent_per_host_max = COUNT});
+        http_fixture_new((struct tri_http_options){.concurrent_per_host_max = COUNT});
     struct tri_http_request last = {0};
     for (int i = 0; i < COUNT; i++) {
         last = http_get(fixture, "/count/500");
@@ -485,7 +449,7 @@ static void any_thread_may_submit(void **state)
 {
     (void)state;
     struct submitter submitters[SUBMITTERS];
-    struct http_fixture *fixture = with_options((struct tri_http_options){.requests_max = 20});
+    struct http_fixture *fixture = http_fixture_new((struct tri_http_options){.requests_max = 20});
     for (size_t i = 0; i < SUBMITTERS; i++) {
         submitters[i].fixture = fixture;
         submitters[i].first_id = 1 + i * SUBMITTED_BY_EACH;
@@ -537,7 +501,7 @@ static void tls_is_checked(void **state)
     request = get_by_tls(&tls, fixture);
     http_expect_fault(http_run(fixture, &request), TRI_HTTP_TLS, "certificate");
     /* TLS where there is none. */
-    request = get_by_tls(&server, fixture);
+    request = get_by_tls(&fixture->server, fixture);
     http_expect_fault(http_run(fixture, &request), TRI_HTTP_TLS, "");
     http_server_stop(&tls);
 }
@@ -566,8 +530,8 @@ static void clients_are_checked(void **state)
 static void stopping_ends_everything(void **state)
 {
     (void)state;
-    struct http_fixture *fixture =
-        with_options((struct tri_http_options){.concurrent_max = 2, .concurrent_per_host_max = 2});
+    struct http_fixture *fixture = http_fixture_new(
+        (struct tri_http_options){.concurrent_max = 2, .concurrent_per_host_max = 2});
     struct tri_http_request requests[5];
     for (size_t i = 0; i < TR_COUNT_OF(requests); i++) {
         requests[i] = http_get(fixture, "/slow/20000");
@@ -607,7 +571,7 @@ static void requests_wait_at_a_shut_gate(void **state)
 {
     (void)state;
     struct http_fixture *fixture =
-        with_options((struct tri_http_options){.may_begin = may_begin, .gate = &is_open});
+        http_fixture_new((struct tri_http_options){.may_begin = may_begin, .gate = &is_open});
     atomic_store(&is_open, false);
     struct tri_http_request late = http_get(fixture, "/status/200");
     late.timeout_ms = 50;
@@ -627,7 +591,8 @@ static void requests_wait_at_a_shut_gate(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, take_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, http_fixture_set_up, http_fixture_take_down)
     const struct CMUnitTest tests[] = {
         TEST(statuses_are_told),
         cmocka_unit_test(requests_wait_at_a_shut_gate),
@@ -651,5 +616,5 @@ int main(void)
         cmocka_unit_test(stopping_ends_everything),
         cmocka_unit_test(faults_have_names),
     };
-    return cmocka_run_group_tests(tests, set_up_server, take_down_server);
+    return cmocka_run_group_tests(tests, http_group_set_up, http_group_take_down);
 }

@@ -16,7 +16,6 @@
 #include "tests/support/test.h"
 #include "tests/unit/runtime/http/http_fixture.h"
 
-static struct http_server server;
 static char folder[64];
 
 /* A command that notes each time it is asked, and prints the file of the secret's name; for the
@@ -51,20 +50,6 @@ static size_t times_asked(void)
     return count;
 }
 
-static int set_up_server(void **state)
-{
-    (void)state;
-    http_server_start(&server, NULL, NULL);
-    return 0;
-}
-
-static int take_down_server(void **state)
-{
-    (void)state;
-    http_server_stop(&server);
-    return 0;
-}
-
 static int set_up(void **state)
 {
     snprintf(folder, sizeof folder, "/tmp/troupe-http-secret-XXXXXX");
@@ -72,10 +57,8 @@ static int set_up(void **state)
     snprintf(script, sizeof script,
              "echo $1 >> %s/asked; case $1 in slow/*) sleep 2;; esac; cat %s/${1#*/}", folder,
              folder);
-    struct http_fixture *fixture = http_fixture_new((struct tri_http_options){
+    *state = http_fixture_new((struct tri_http_options){
         .secret_sources = sources, .secret_source_count = TR_COUNT_OF(sources)});
-    fixture->server = server;
-    *state = fixture;
     return 0;
 }
 
@@ -344,5 +327,5 @@ int main(void)
         TEST(slow_commands_hold_up_nobody_else), TEST(stopping_ends_who_waits_for_secrets),
         TEST(a_401_has_secrets_asked_for_again), TEST(many_refused_ask_once),
     };
-    return cmocka_run_group_tests(tests, set_up_server, take_down_server);
+    return cmocka_run_group_tests(tests, http_group_set_up, http_group_take_down);
 }

@@ -15,42 +15,6 @@
 /* The most that libcurl hands over at once. */
 #define CURL_PART_BYTES 16384
 
-static struct http_server server;
-
-static int set_up_server(void **state)
-{
-    (void)state;
-    http_server_start(&server, NULL, NULL);
-    return 0;
-}
-
-static int take_down_server(void **state)
-{
-    (void)state;
-    http_server_stop(&server);
-    return 0;
-}
-
-static struct http_fixture *with_options(struct tri_http_options options)
-{
-    struct http_fixture *fixture = http_fixture_new(options);
-    fixture->server = server;
-    return fixture;
-}
-
-static int set_up(void **state)
-{
-    *state = with_options((struct tri_http_options){0});
-    return 0;
-}
-
-static int take_down(void **state)
-{
-    http_fixture_free(*state);
-    assert_int_equal(tr_memory_used(), 0);
-    return 0;
-}
-
 static void lines_come_as_they_are_whole(void **state)
 {
     struct http_fixture *fixture = *state;
@@ -137,7 +101,7 @@ static void receivers_that_take_nothing_time_out(void **state)
     static const char *const paths[] = {"/flood/100000/1024", "/lines/3/1000"};
     for (size_t i = 0; i < TR_COUNT_OF(paths); i++) {
         struct http_fixture *fixture =
-            with_options((struct tri_http_options){.receiver_timeout_ms = 300});
+            http_fixture_new((struct tri_http_options){.receiver_timeout_ms = 300});
         fixture->is_slow = true;
         struct tri_http_request request = http_get(fixture, paths[i]);
         request.delivery = TRI_HTTP_LINES;
@@ -153,7 +117,7 @@ static void receivers_without_bytes_may_wait(void **state)
 {
     (void)state;
     struct http_fixture *fixture =
-        with_options((struct tri_http_options){.receiver_timeout_ms = 150});
+        http_fixture_new((struct tri_http_options){.receiver_timeout_ms = 150});
     struct tri_http_request request = http_get(fixture, "/lines/2/500");
     request.delivery = TRI_HTTP_LINES;
     request.window_bytes = WINDOW;
@@ -177,7 +141,8 @@ static void errors_are_no_streams(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, take_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, http_fixture_set_up, http_fixture_take_down)
     const struct CMUnitTest tests[] = {
         TEST(lines_come_as_they_are_whole),
         TEST(chunks_come_as_they_are),
@@ -186,5 +151,5 @@ int main(void)
         cmocka_unit_test(receivers_without_bytes_may_wait),
         TEST(errors_are_no_streams),
     };
-    return cmocka_run_group_tests(tests, set_up_server, take_down_server);
+    return cmocka_run_group_tests(tests, http_group_set_up, http_group_take_down);
 }
