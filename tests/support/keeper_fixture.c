@@ -75,6 +75,18 @@ void fixture_free(struct keeper_fixture *fixture)
     free(fixture);
 }
 
+int fixture_set_up(void **state)
+{
+    *state = fixture_new(NULL);
+    return 0;
+}
+
+int fixture_take_down(void **state)
+{
+    fixture_free(*state);
+    return 0;
+}
+
 /* ---- The client's loop. --------------------------------------------------------------------- */
 
 struct tri_keeper_client *fixture_client(struct keeper_fixture *fixture, bool is_passive,
@@ -329,6 +341,16 @@ struct received fixture_run(struct keeper_fixture *fixture, const struct job *jo
 {
     fixture_start(fixture, job);
     return fixture_await(fixture, &tr_process_ended_schema, job->key);
+}
+
+void fixture_expect_end(const struct received *end, uint8_t outcome, uint32_t status)
+{
+    if (end->ended.outcome != outcome || end->ended.status != status) {
+        print_error("%s: outcome %u, status %u (%s)\n", end->key, end->ended.outcome,
+                    end->ended.status, end->reason);
+    }
+    assert_int_equal(end->ended.outcome, outcome);
+    assert_int_equal(end->ended.status, status);
 }
 
 const char *fixture_file(struct keeper_fixture *fixture, const char *name)

@@ -55,6 +55,10 @@ struct keeper_fixture *fixture_new(const char *parent);
 /* Ends the keeper if one lives, and removes the folders. */
 void fixture_free(struct keeper_fixture *fixture);
 
+/* One for each test, with folders of its own. */
+int fixture_set_up(void **state);
+int fixture_take_down(void **state);
+
 /* A client of this fixture's keeper, with words for the keeper's command (ended by NULL). */
 struct tri_keeper_client *fixture_client(struct keeper_fixture *fixture, bool is_passive,
                                          const char *const *words);
@@ -98,6 +102,9 @@ void fixture_await_down(struct keeper_fixture *fixture);
 
 /* Starts a job and waits for its end. */
 struct received fixture_run(struct keeper_fixture *fixture, const struct job *job);
+
+/* How a job has ended. */
+void fixture_expect_end(const struct received *end, uint8_t outcome, uint32_t status);
 
 /* A file in the work folder: its name (static, a few at once), and its bytes (static). */
 const char *fixture_file(struct keeper_fixture *fixture, const char *name);

@@ -17,28 +17,6 @@
 #include "tests/support/keeper_fixture.h"
 #include "tests/support/test.h"
 
-static int set_up(void **state)
-{
-    *state = fixture_new(NULL);
-    return 0;
-}
-
-static int take_down(void **state)
-{
-    fixture_free(*state);
-    return 0;
-}
-
-static void expect_outcome(const struct received *end, uint8_t outcome, uint32_t status)
-{
-    if (end->ended.outcome != outcome || end->ended.status != status) {
-        print_error("%s: outcome %u, status %u (%s)\n", end->key, end->ended.outcome,
-                    end->ended.status, end->reason);
-    }
-    assert_int_equal(end->ended.outcome, outcome);
-    assert_int_equal(end->ended.status, status);
-}
-
 static void exit_status_is_told(void **state)
 {
     struct keeper_fixture *fixture = *state;
@@ -51,7 +29,7 @@ static void exit_status_is_told(void **state)
         snprintf(status, sizeof status, "%u", statuses[i]);
         struct job job = {.key = key, .act = {"exit", status}};
         struct received end = fixture_run(fixture, &job);
-        expect_outcome(&end, TR_PROCESS_EXITED, statuses[i]);
+        fixture_expect_end(&end, TR_PROCESS_EXITED, statuses[i]);
         assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_NOBODY);
         assert_true(end.ended.ended_ms >= end.ended.started_ms);
         struct received start = fixture_await(fixture, &tr_process_started_schema, key);
@@ -65,10 +43,10 @@ static void signal_is_told(void **state)
     fixture_connect(fixture);
     struct job segv = {.key = "segv", .act = {"signal", "11"}};
     struct received end = fixture_run(fixture, &segv);
-    expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGSEGV);
+    fixture_expect_end(&end, TR_PROCESS_SIGNALLED, SIGSEGV);
     struct job killed = {.key = "kill", .act = {"signal", "9"}};
     end = fixture_run(fixture, &killed);
-    expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
+    fixture_expect_end(&end, TR_PROCESS_SIGNALLED, SIGKILL);
 }
 
 static void usage_is_told(void **state)
@@ -77,7 +55,7 @@ static void usage_is_told(void **state)
     fixture_connect(fixture);
     struct job job = {.key = "work", .act = {"work", "100"}};
     struct received end = fixture_run(fixture, &job);
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
     assert_true(end.ended.cpu_user_us + end.ended.cpu_system_us >= 100000);
     assert_true(end.ended.elapsed_us >= 100000);
     assert_true(end.ended.memory_bytes_max >= (32u << 20));
@@ -95,7 +73,7 @@ static void surroundings_are_as_promised(void **state)
                       .umask = 0027,
                       .limit = {.name = tr_text_of("open_files"), .soft = 99, .hard = 100}};
     struct received end = fixture_run(fixture, &job);
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
     const char *told = fixture_read(fixture, "out");
     char expected[5000];
     const char *environment = strstr(told, "env TROUPE_KEEPER_KEY=");
@@ -124,7 +102,7 @@ static void files_are_given(void **state)
                       .stdout_path = "out",
                       .stderr_path = "err"};
     struct received end = fixture_run(fixture, &job);
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
     assert_string_equal(fixture_read(fixture, "out"), "hello\n");
     assert_string_equal(fixture_read(fixture, "err"), "copied\n");
     job.key = "one";
@@ -139,7 +117,7 @@ static void huge_output_goes_to_the_file(void **state)
     fixture_connect(fixture);
     struct job job = {.key = "huge", .act = {"write", "64"}, .stdout_path = "out"};
     struct received end = fixture_run(fixture, &job);
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
     struct stat status;
     assert_int_equal(stat(fixture_file(fixture, "out"), &status), 0);
     assert_int_equal(status.st_size, 64 << 20);
@@ -154,10 +132,10 @@ static void program_is_searched(void **state)
     snprintf(path, sizeof path, "PATH=/nowhere:%s:/bin:/usr/bin", fixture->work);
     struct job job = {.key = "true", .argv = {"true"}, .environment = {path}};
     struct received end = fixture_run(fixture, &job);
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
     struct job nowhere = {.key = "no", .argv = {"true"}, .environment = {"PATH=/nowhere"}};
     end = fixture_run(fixture, &nowhere);
-    expect_outcome(&end, TR_PROCESS_NOT_STARTED, ENOENT);
+    fixture_expect_end(&end, TR_PROCESS_NOT_STARTED, ENOENT);
 }
 
 /* Each failure to start is an end that says what failed, and is known like any other end. */
@@ -197,7 +175,7 @@ static void failures_to_start_are_ends(void **state)
     };
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
         struct received end = fixture_run(fixture, &rows[i].job);
-        expect_outcome(&end, TR_PROCESS_NOT_STARTED, rows[i].number);
+        fixture_expect_end(&end, TR_PROCESS_NOT_STARTED, rows[i].number);
         assert_non_null(strstr(end.reason, rows[i].words));
     }
     fixture_query(fixture, "4");
@@ -266,7 +244,7 @@ static void a_key_is_started_once(void **state)
                      TR_PROCESS_RUNNING);
     fixture_stop(fixture, "once", TR_PROCESS_GRACE_AS_STARTED);
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "once");
-    expect_outcome(&end, TR_PROCESS_EXITED, 7);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 7);
     assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_REQUEST);
     fixture_start(fixture, &job);
     end = fixture_await(fixture, &tr_process_ended_schema, "once");
@@ -291,14 +269,14 @@ static void timeout_kills_after_grace(void **state)
     fixture_start(fixture, &resists);
     fixture_start(fixture, &at_once);
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "heeds");
-    expect_outcome(&end, TR_PROCESS_EXITED, 7);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 7);
     assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_TIMEOUT);
     end = fixture_await(fixture, &tr_process_ended_schema, "resists");
-    expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
+    fixture_expect_end(&end, TR_PROCESS_SIGNALLED, SIGKILL);
     assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_TIMEOUT);
     assert_true(end.ended.elapsed_us >= 690000);
     end = fixture_await(fixture, &tr_process_ended_schema, "at once");
-    expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
+    fixture_expect_end(&end, TR_PROCESS_SIGNALLED, SIGKILL);
 }
 
 static void say_lease(struct keeper_fixture *fixture, uint64_t lease_ms)
@@ -320,11 +298,11 @@ static void a_lease_that_is_over_ends_processes(void **state)
     fixture_await_pids(fixture, "pids", 1, &pid);
     say_lease(fixture, 600000);
     struct received end = fixture_run(fixture, &later); /* as ever within it */
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
     assert_true(fixture_is_running(pid, 0));
     say_lease(fixture, 500);
     end = fixture_await(fixture, &tr_process_ended_schema, "it");
-    expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
+    fixture_expect_end(&end, TR_PROCESS_SIGNALLED, SIGKILL);
     assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_KEEPER);
     struct job refused = {.key = "refused", .act = {"exit", "0"}};
     fixture_start(fixture, &refused);
@@ -332,7 +310,7 @@ static void a_lease_that_is_over_ends_processes(void **state)
     assert_string_equal(refusal.reason, "its engine has not heard from the database");
     say_lease(fixture, 600000); /* it goes on */
     end = fixture_run(fixture, &refused);
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
 }
 
 /* The engine's end changes nothing: nobody says the lease again. */
@@ -402,7 +380,7 @@ static void stop_may_come_again(void **state)
     assert_int_equal(fixture_count(fixture, &tr_process_ended_schema), 0);
     fixture_stop(fixture, "it", 0);
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "it");
-    expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
+    fixture_expect_end(&end, TR_PROCESS_SIGNALLED, SIGKILL);
     fixture_stop(fixture, "nobody", 0);
     assert_int_equal(fixture_await(fixture, &tr_process_state_schema, "nobody").phase,
                      TR_PROCESS_NEW);
@@ -411,7 +389,7 @@ static void stop_may_come_again(void **state)
     fixture_start(fixture, &brief);
     fixture_stop(fixture, "brief", 0);
     end = fixture_await(fixture, &tr_process_ended_schema, "brief");
-    expect_outcome(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
+    fixture_expect_end(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
     assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_REQUEST);
 }
 
@@ -438,12 +416,12 @@ static void turns_are_taken(void **state)
     expect_phase(fixture, "2", TR_PROCESS_STARTING);
     fixture_stop(fixture, "3", 0); /* it waits: it ends at once, and never runs */
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "3");
-    expect_outcome(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
+    fixture_expect_end(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
     assert_non_null(strstr(end.reason, "before it started"));
     expect_phase(fixture, "4", TR_PROCESS_STARTING);
     fixture_stop(fixture, "0", TR_PROCESS_GRACE_AS_STARTED);
     end = fixture_await(fixture, &tr_process_ended_schema, "0");
-    expect_outcome(&end, TR_PROCESS_EXITED, 7);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 7);
     fixture_await_pids(fixture, "pids", 3, pids);
     expect_phase(fixture, "2", TR_PROCESS_RUNNING);
     expect_phase(fixture, "4", TR_PROCESS_STARTING);
@@ -567,13 +545,13 @@ static void a_command_is_run_behind_an_end(void **state)
                           .after = {"/bin/sh", "-c", "echo $$ >$0", fixture_file(fixture, "b")}};
     struct job fails = {.key = "fails", .act = {"exit", "0"}, .after = {"/no/such/program"}};
     struct received end = fixture_run(fixture, &exits);
-    expect_outcome(&end, TR_PROCESS_EXITED, 3);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 3);
     assert_int_not_equal(fixture_read(fixture, "a")[0], '\0');
     end = fixture_run(fixture, &stopped);
-    expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
+    fixture_expect_end(&end, TR_PROCESS_SIGNALLED, SIGKILL);
     assert_int_not_equal(fixture_read(fixture, "b")[0], '\0');
     end = fixture_run(fixture, &fails); /* the end is told all the same */
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
 }
 
 /* One that does not end is killed, and the end is told. */
@@ -590,7 +568,7 @@ static void a_command_behind_an_end_has_its_time(void **state)
     fixture_await_pids(fixture, "pids", 1, &pid);
     assert_int_equal(fixture_count(fixture, &tr_process_ended_schema), 0);
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "hangs");
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
     assert_false(fixture_is_running(pid, 0));
 }
 
@@ -627,7 +605,7 @@ static void a_thousand_processes(void **state)
         if (i >= AT_ONCE) {
             snprintf(key, sizeof key, "%d", i - AT_ONCE);
             struct received end = fixture_await(fixture, &tr_process_ended_schema, key);
-            expect_outcome(&end, TR_PROCESS_EXITED, 0);
+            fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
             fixture_await(fixture, &tr_process_started_schema, key);
             fixture_forget(fixture, key);
         }
@@ -647,7 +625,7 @@ int main(int count, char **arguments)
     if (status >= 0) {
         return status;
     }
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, take_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_take_down)
     const struct CMUnitTest tests[] = {
         TEST(exit_status_is_told),
         TEST(signal_is_told),

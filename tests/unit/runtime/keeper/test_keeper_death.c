@@ -18,28 +18,6 @@
 #include "tests/support/keeper_fixture.h"
 #include "tests/support/test.h"
 
-static int set_up(void **state)
-{
-    *state = fixture_new(NULL);
-    return 0;
-}
-
-static int take_down(void **state)
-{
-    fixture_free(*state);
-    return 0;
-}
-
-static void expect_outcome(const struct received *end, uint8_t outcome, uint32_t status)
-{
-    if (end->ended.outcome != outcome || end->ended.status != status) {
-        print_error("%s: outcome %u, status %u (%s)\n", end->key, end->ended.outcome,
-                    end->ended.status, end->reason);
-    }
-    assert_int_equal(end->ended.outcome, outcome);
-    assert_int_equal(end->ended.status, status);
-}
-
 /* ---- The engine dies. ----------------------------------------------------------------------- */
 
 static void ends_wait_for_the_engine(void **state)
@@ -62,9 +40,9 @@ static void ends_wait_for_the_engine(void **state)
     assert_int_equal(fixture->hello.running, 1);
     assert_int_equal(fixture->hello.unforgotten, 1);
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "early");
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
     end = fixture_await(fixture, &tr_process_ended_schema, "late");
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
     assert_int_equal(fixture_count(fixture, &tr_process_ended_schema), 0);
 }
 
@@ -97,17 +75,17 @@ static void a_dead_keeper_is_followed(void **state)
     static const char *const unknown[] = {"runs", "leads", "daemon"};
     for (size_t i = 0; i < TR_COUNT_OF(unknown); i++) {
         struct received end = fixture_await(fixture, &tr_process_ended_schema, unknown[i]);
-        expect_outcome(&end, TR_PROCESS_UNKNOWN, 0);
+        fixture_expect_end(&end, TR_PROCESS_UNKNOWN, 0);
         assert_non_null(strstr(end.reason, "killed"));
     }
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "done");
-    expect_outcome(&end, TR_PROCESS_EXITED, 5);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 5);
     for (size_t i = 0; i < TR_COUNT_OF(pids); i++) {
         assert_false(fixture_is_running(pids[i], 2000));
     }
     fixture_start(fixture, &runs); /* an unknown end is an end: it is not started again */
     end = fixture_await(fixture, &tr_process_ended_schema, "runs");
-    expect_outcome(&end, TR_PROCESS_UNKNOWN, 0);
+    fixture_expect_end(&end, TR_PROCESS_UNKNOWN, 0);
 }
 
 /* What it had begun elsewhere is ended by the command that the log has. */
@@ -130,10 +108,10 @@ static void the_next_keeper_runs_what_is_behind(void **state)
     fixture_await_down(fixture);
     fixture_connect(fixture);
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "runs");
-    expect_outcome(&end, TR_PROCESS_UNKNOWN, 0);
+    fixture_expect_end(&end, TR_PROCESS_UNKNOWN, 0);
     assert_string_equal(fixture_read(fixture, "a"), "run\n");
     end = fixture_await(fixture, &tr_process_ended_schema, "waits");
-    expect_outcome(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
+    fixture_expect_end(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
     assert_string_equal(fixture_read(fixture, "b"), ""); /* it never ran */
 }
 
@@ -153,9 +131,9 @@ static void who_waited_was_not_started(void **state)
     fixture_await_down(fixture);
     fixture_connect(fixture);
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "runs");
-    expect_outcome(&end, TR_PROCESS_UNKNOWN, 0);
+    fixture_expect_end(&end, TR_PROCESS_UNKNOWN, 0);
     end = fixture_await(fixture, &tr_process_ended_schema, "waits");
-    expect_outcome(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
+    fixture_expect_end(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
     assert_non_null(strstr(end.reason, "before it started"));
 }
 
@@ -220,7 +198,7 @@ static void strangers_are_not_killed(void **state)
         write_log(fixture, rows[i].place, (uint32_t)bystander, rows[i].start_time);
         fixture_connect(fixture);
         struct received end = fixture_await(fixture, &tr_process_ended_schema, "it");
-        expect_outcome(&end, rows[i].outcome, 0);
+        fixture_expect_end(&end, rows[i].outcome, 0);
         assert_int_equal(fixture_is_running((uint32_t)bystander, rows[i].is_killed ? 2000 : 50),
                          !rows[i].is_killed);
         fixture_stop_keeper(fixture);
@@ -251,7 +229,7 @@ static void a_torn_tail_is_cut(void **state)
     append_to_log(fixture, "\1\2\3 torn", 8);
     fixture_connect(fixture);
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "it");
-    expect_outcome(&end, TR_PROCESS_EXITED, 3);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 3);
     char path[5000];
     snprintf(path, sizeof path, "../keeper.err");
     assert_non_null(strstr(fixture_read(fixture, path), "keeper.log was cut at byte"));
@@ -322,7 +300,7 @@ static void the_log_is_written_anew(void **state)
     fixture->received_count = 0;
     fixture_connect(fixture);
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "kept");
-    expect_outcome(&end, TR_PROCESS_EXITED, 9);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 9);
     fixture_query(fixture, "forgotten/5");
     assert_int_equal(fixture_await(fixture, &tr_process_state_schema, "forgotten/5").phase,
                      TR_PROCESS_NEW);
@@ -388,24 +366,24 @@ static void a_keeper_whose_engine_never_comes_leaves_the_ends(void **state)
     struct keeper_fixture *fixture = *state;
     static const char *const words[] = {"idle", "100", NULL};
     fixture_connect_with(fixture, words);
-    struct job running = {.key = "runs", .act = {"wait", "900"}};
+    struct job running = {.key = "runs", .act = {"wait", "2000"}};
     struct job short_one = {.key = "short", .act = {"exit", "3"}};
     fixture_start(fixture, &running);
     fixture_start(fixture, &short_one);
     fixture_await(fixture, &tr_process_ended_schema, "short");
     fixture_disconnect(fixture);
     assert_false(fixture_await_gone(fixture, 600)); /* something runs */
-    assert_true(fixture_await_gone(fixture, 2000));
+    assert_true(fixture_await_gone(fixture, 10000));
     fixture->hello.pid = 0;
     fixture->received_count = 0;
     fixture_connect_with(fixture, words); /* the next engine, with a keeper of its own */
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "short");
-    expect_outcome(&end, TR_PROCESS_EXITED, 3);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 3);
     end = fixture_await(fixture, &tr_process_ended_schema, "runs");
-    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 0);
     fixture_start(fixture, &short_one); /* known, and so not started again */
     end = fixture_await(fixture, &tr_process_ended_schema, "short");
-    expect_outcome(&end, TR_PROCESS_EXITED, 3);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 3);
 }
 
 /* Asked to end, a keeper stops what runs, writes it down, and leaves. */
@@ -422,7 +400,7 @@ static void a_keeper_that_is_asked_to_end_leaves(void **state)
     fixture->received_count = 0;
     fixture_connect(fixture);
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "it");
-    expect_outcome(&end, TR_PROCESS_EXITED, 7);
+    fixture_expect_end(&end, TR_PROCESS_EXITED, 7);
     assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_KEEPER);
 }
 
@@ -449,7 +427,7 @@ int main(int count, char **arguments)
     if (status >= 0) {
         return status;
     }
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, take_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_take_down)
     const struct CMUnitTest tests[] = {
         TEST(ends_wait_for_the_engine),
         TEST(the_next_keeper_runs_what_is_behind),
