@@ -15,6 +15,7 @@ extern const struct tr_command tr_command_backfill;
 extern const struct tr_command tr_command_backup;
 extern const struct tr_command tr_command_check;
 extern const struct tr_command tr_command_completion;
+extern const struct tr_command tr_command_elements;
 extern const struct tr_command tr_command_explain;
 extern const struct tr_command tr_command_export;
 extern const struct tr_command tr_command_gates;

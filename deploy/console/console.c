@@ -45,3 +45,11 @@ void tr_console_note_more(void)
         of_thread->has_more = true;
     }
 }
+
+void tr_console_note_next(uint64_t next)
+{
+    if (of_thread != NULL) {
+        of_thread->has_more = true;
+        of_thread->next = next;
+    }
+}

@@ -20,6 +20,7 @@ struct tr_console {
     /* What a command says of how it ended, beside its words. */
     int error;     /* an enum tr_error; 0: nothing is known */
     bool has_more; /* a limit has left something out */
+    uint64_t next; /* what that begins with, where a command counts by numbers of its own */
 };
 
 /* The streams of this thread. */
@@ -38,5 +39,6 @@ bool tr_console_is_gone(void);
 /* For programs that call: which error a refusal is of, and that a limit has left something out. */
 void tr_console_note_error(int error);
 void tr_console_note_more(void);
+void tr_console_note_next(uint64_t next);
 
 #endif

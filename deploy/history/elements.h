@@ -32,6 +32,19 @@ TR_MUST_USE int tr_elements_read(struct tr_reader *reader, uint64_t execution, s
                                  int (*take)(void *self, const struct tr_element_entry *entry),
                                  void *self);
 
+/* Some elements of an array. */
+struct tr_element_span {
+    uint64_t execution;
+    struct tr_text path;
+    uint64_t first;
+    uint64_t last;
+};
+
+/* The same of these alone; blocks without any of them are not read. */
+TR_MUST_USE int tr_elements_read_some(struct tr_reader *reader, const struct tr_element_span *span,
+                                      int (*take)(void *self, const struct tr_element_entry *entry),
+                                      void *self);
+
 /* The same of one block's row. */
 TR_MUST_USE int tr_element_entries_read(const struct tr_element_block *row, uint64_t element,
                                         int (*take)(void *self,
@@ -61,6 +74,12 @@ struct tr_failed_groups {
 TR_MUST_USE int tr_failed_groups_read(struct tr_reader *reader, uint64_t execution,
                                       struct tr_text path, struct tr_failed_groups *groups);
 void tr_failed_groups_fini(struct tr_failed_groups *groups);
+
+/* The same by hand, for who reads entries anyhow: begin, give each entry, sort. TR_MEMORY. */
+void tr_failed_groups_init(struct tr_failed_groups *groups);
+TR_MUST_USE int tr_failed_groups_take(struct tr_failed_groups *groups,
+                                      const struct tr_element_entry *entry);
+void tr_failed_groups_sort(struct tr_failed_groups *groups);
 
 /* How an element stands. Texts belong to the table. */
 struct tr_element_row {

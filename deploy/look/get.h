@@ -77,6 +77,10 @@ void tri_get_progress_print(const struct tr_progress *progress, struct tr_buffer
 TR_MUST_USE int tri_get_array_write(const struct tr_get *get, const struct tr_progress *progress,
                                     struct tr_document *document);
 
+/* One group of failures: as a map, and as a line. */
+void tri_get_group_write(const struct tr_failed_group *group, struct tr_document *document);
+void tri_get_group_print(const struct tr_get *get, const struct tr_failed_group *group);
+
 /* The failures of an array in groups, as lines below a headline; nothing where none failed. */
 TR_MUST_USE int tri_get_groups(const struct tr_get *get, const struct tr_progress *progress);
 

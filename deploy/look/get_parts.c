@@ -176,7 +176,7 @@ static int read_groups(const struct tr_get *get, const struct tr_progress *progr
     return tr_failed_groups_read(get->reader, progress->execution, progress->path, groups);
 }
 
-static void write_group(const struct tr_failed_group *group, struct tr_document *document)
+void tri_get_group_write(const struct tr_failed_group *group, struct tr_document *document)
 {
     tr_document_begin_map(document, NULL);
     tr_document_text(document, "code", group->code);
@@ -209,7 +209,7 @@ int tri_get_array_write(const struct tr_get *get, const struct tr_progress *prog
     tr_document_time(document, "counted_at", progress->at_ms);
     tr_document_begin_list(document, "errors");
     for (uint32_t i = 0; i < groups.count; i++) {
-        write_group(&groups.items[i], document);
+        tri_get_group_write(&groups.items[i], document);
     }
     tr_document_end(document);
     tr_document_end(document);
@@ -217,7 +217,7 @@ int tri_get_array_write(const struct tr_get *get, const struct tr_progress *prog
     return 0;
 }
 
-static void print_group(const struct tr_get *get, const struct tr_failed_group *group)
+void tri_get_group_print(const struct tr_get *get, const struct tr_failed_group *group)
 {
     struct tr_buffer line;
     tr_buffer_init(&line, 0);
@@ -243,7 +243,7 @@ int tri_get_groups(const struct tr_get *get, const struct tr_progress *progress)
             progress->path.data, (unsigned long long)progress->failed,
             (unsigned long long)progress->total);
     for (uint32_t i = 0; i < groups.count; i++) {
-        print_group(get, &groups.items[i]);
+        tri_get_group_print(get, &groups.items[i]);
     }
     tr_failed_groups_fini(&groups);
     return 0;

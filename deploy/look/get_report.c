@@ -368,8 +368,8 @@ static int refuse(const struct tr_get_report *report, char *problem)
 
 /* ------------------------------------------------------------------------ its life */
 
-static int find(const struct tr_get *get, const struct tr_target *target, char *problem,
-                struct tr_get_report *report)
+int tr_get_report_find(const struct tr_get *get, const struct tr_target *target, char *problem,
+                       struct tr_get_report *report)
 {
     *report = (struct tr_get_report){.get = get, .target = target};
     tr_arena_init(&report->arena);
@@ -380,7 +380,7 @@ static int find(const struct tr_get *get, const struct tr_target *target, char *
 int tr_get_report_read(const struct tr_get *get, const struct tr_target *target, char *problem,
                        struct tr_get_report *report)
 {
-    int error = find(get, target, problem, report);
+    int error = tr_get_report_find(get, target, problem, report);
     if (error != 0) {
         return error;
     }
@@ -399,7 +399,7 @@ void tr_get_report_fini(struct tr_get_report *report)
 int tr_get_target_check(const struct tr_get *get, const struct tr_target *target, char *problem)
 {
     struct tr_get_report report;
-    int error = find(get, target, problem, &report);
+    int error = tr_get_report_find(get, target, problem, &report);
     tr_get_report_fini(&report);
     return error;
 }

@@ -61,6 +61,10 @@ static inline bool tri_report_shows(const struct tr_get_report *report,
  */
 TR_MUST_USE int tr_get_report_read(const struct tr_get *get, const struct tr_target *target,
                                    char *problem, struct tr_get_report *report);
+
+/* The same without values, which may be as many as there are elements. */
+TR_MUST_USE int tr_get_report_find(const struct tr_get *get, const struct tr_target *target,
+                                   char *problem, struct tr_get_report *report);
 void tr_get_report_fini(struct tr_get_report *report);
 
 /*

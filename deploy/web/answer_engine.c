@@ -72,20 +72,3 @@ void tr_web_answer_ping(struct tr_web_job *job)
         job->problem = TR_WEB_FINE;
     }
 }
-
-/* `list --waiting`, which takes the conditions of a list. */
-void tr_web_answer_gates(struct tr_web_job *job)
-{
-    int count = 0;
-    char **words = tr_web_request_arguments(&job->arena, &job->request,
-                                            tr_web_options(job->web)->folder, &count);
-    char *waiting = word_of(job, "--waiting");
-    char **all = words == NULL || waiting == NULL
-                     ? NULL
-                     : tr_arena_array(&job->arena, (size_t)count + 2, sizeof *all);
-    if (all != NULL) {
-        all[0] = waiting;
-        memcpy(all + 1, words, ((size_t)count + 1) * sizeof *all);
-    }
-    tr_web_job_call(job, &tr_command_list, count + 1, all);
-}

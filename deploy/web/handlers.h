@@ -11,7 +11,6 @@ void tr_web_answer_health(struct tr_web_job *job);
 void tr_web_answer_readiness(struct tr_web_job *job);
 void tr_web_answer_metrics(struct tr_web_job *job);
 void tr_web_answer_ping(struct tr_web_job *job);
-void tr_web_answer_gates(struct tr_web_job *job);
 
 /* follow.c */
 void tr_web_follow_changes(struct tr_web_job *job);

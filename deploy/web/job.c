@@ -144,6 +144,7 @@ void tr_web_job_call_with(struct tr_web_job *job, const struct tr_command *comma
     }
     job->error = console->error;
     job->has_more = console->has_more;
+    job->next = console->next;
     if (job->problem == TR_WEB_FINE) {
         judge(job, command, &said);
     }

@@ -42,6 +42,7 @@ struct tr_web_job {
     const char *type; /* of the answer */
     struct tr_buffer answer;
     bool has_more; /* of a page */
+    uint64_t next; /* what that begins with, of elements */
     char tag[TR_WEB_TAG_BYTES];
 };
 

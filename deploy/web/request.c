@@ -15,7 +15,7 @@
 #include "deploy/common/show.h"
 
 /* The words that each command gets beside those of a request. */
-#define FIXED_WORDS 8
+#define FIXED_WORDS 9
 
 TR_PRINTF(3, 4)
 static enum tr_web_problem refuse(char *words, enum tr_web_problem problem, const char *format, ...)
@@ -447,7 +447,8 @@ static void add_page(struct words *words, const struct tr_web_request *request)
     if (cursor == NULL || !read_cursor(cursor, &until_ms, &offset)) {
         return;
     }
-    add(words, "--offset=%llu", (unsigned long long)offset);
+    bool is_by_number = (request->route->flags & TR_WEB_BY_NUMBER) != 0;
+    add(words, "--%s=%llu", is_by_number ? "from" : "offset", (unsigned long long)offset);
     bool is_open = tr_web_request_value(request, "until") == NULL;
     if ((request->route->flags & TR_WEB_BY_TIME) != 0 && is_open) {
         struct tr_moment moment = {.seconds = (int64_t)(until_ms / 1000),
@@ -462,12 +463,18 @@ static void add_page(struct words *words, const struct tr_web_request *request)
 
 static void add_options(struct words *words, const struct tr_web_request *request)
 {
+    bool is_by_cursor = (request->route->flags & TR_WEB_BY_NUMBER) != 0 &&
+                        tr_web_request_value(request, "cursor") != NULL;
     for (size_t i = 0; i < request->count; i++) {
         const struct tr_web_given *given = &request->given[i];
         const struct tr_option *option =
             has_word(request->route->options, tr_text_of(given->name))
                 ? tr_web_route_option(request->route, tr_text_of(given->name))
                 : NULL;
+        bool is_left = is_by_cursor && strcmp(given->name, "from") == 0;
+        if (is_left) {
+            continue; /* where the first page began */
+        }
         if (option != NULL && option->value == NULL) {
             add(words, "--%s", given->name);
         } else if (option != NULL) {
@@ -494,6 +501,9 @@ char **tr_web_request_arguments(struct tr_arena *arena, const struct tr_web_requ
     }
     if ((route->flags & TR_WEB_IS_PAGED) != 0) {
         add_page(&words, request);
+    }
+    if (route->flag != NULL) {
+        add(&words, "--%s", route->flag);
     }
     add_options(&words, request);
     add(&words, "--");

@@ -20,6 +20,7 @@ enum tr_web_route_flags {
     TR_WEB_OF_ENGINE = 8,  /* comes from the engine itself, not from the store */
     TR_WEB_BEGINS = 16,    /* begins an execution: takes a key that makes it once */
     TR_WEB_FOLLOWS = 32,   /* goes on with something, for who takes events */
+    TR_WEB_BY_NUMBER = 64, /* a page begins with an element, by the option `from` */
 };
 
 struct tr_web_route {
@@ -31,6 +32,7 @@ struct tr_web_route {
     uint8_t flags;                    /* enum tr_web_route_flags */
     const struct tr_command *command; /* NULL: `handle` answers */
     const char *verb;                 /* its first word; NULL: none */
+    const char *flag;                 /* an option that it always gets; NULL: none */
     const char *target;               /* a word made of the path's variables; NULL: none */
     const char *options;              /* of the command, which the query gives, or the body */
     const char *fields; /* of the body, beside options; a ? behind what may be missing */

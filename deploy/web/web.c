@@ -61,8 +61,10 @@ static bool print_next(const struct tr_door_request *request, const struct tr_we
     if (limit != NULL && sscanf(limit, "%lu", &rows) != 1) {
         return false;
     }
+    bool is_by_number = (job->request.route->flags & TR_WEB_BY_NUMBER) != 0;
+    unsigned long long next = is_by_number ? job->next : offset + rows;
     int used = snprintf(link, LINK_BYTES, "<%.*s?cursor=%llu-%llu", (int)request->path.size,
-                        request->path.data, until_ms, offset + rows);
+                        request->path.data, until_ms, next);
     while (query.size > 0 && used > 0 && used < LINK_BYTES) {
         const char *end = memchr(query.data, '&', query.size);
         size_t size = end == NULL ? query.size : (size_t)(end - query.data);

@@ -17,6 +17,7 @@ ROWS = {
     "test_blobs.SharedFolderTest.test_a_backup_holds_them": "a backup is of SQLite's file",
     "test_blobs_in_objects.ObjectsTest.test_an_export_and_a_backup_hold_them":
         "a backup is of SQLite's file",
+    "test_elements.ElementsTest.test_many_elements": "rows of SQLite's file are written",
     "test_example_plugins.PageTest": "the page installs a program, which is not the test's",
     "test_flyte_apply.ApplyTest.test_entities_go_along_with_their_store":
         "a backup is of SQLite's file",

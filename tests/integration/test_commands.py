@@ -29,6 +29,7 @@ COMMANDS = {
     "list": ("", "--workflow --plan --phase -l --label --since --until --parent -a --all --waiting "
              "--sort -r --reverse --limit --offset -o"),
     "get": ("EXEC[/NODE[[ELEMENT]][@ATTEMPT]]", "-o"),
+    "elements": ("EXEC/NODE", "--phase --code --from --limit --summary --count --ranges -o"),
     "watch": ("[EXEC]", "-o"),
     "explain": ("EXEC[/NODE[[ELEMENT]]]", "-o"),
     "logs": ("EXEC[/NODE[[ELEMENT]][@ATTEMPT]]", "-f --follow --raw --tail"),
