@@ -38,6 +38,7 @@ static int take_row(void *self, const void *value)
             .domain = tr_arena_text(arena, row->domain),
             .plan = tr_arena_text(arena, row->plan),
             .is_paused = row->is_paused,
+            .graph = tr_arena_bytes(arena, row->graph),
         };
     }
     return arena->error;

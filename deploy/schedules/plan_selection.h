@@ -15,6 +15,7 @@ struct tr_selected_plan {
     struct tr_text domain;
     struct tr_text plan;
     bool is_paused;
+    struct tr_bytes graph; /* its hash */
 };
 
 struct tr_plan_selection {

@@ -9,13 +9,18 @@
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/selection.h"
+#include "deploy/common/clock.h"
 #include "deploy/common/document.h"
 #include "deploy/common/identity.h"
 #include "deploy/connect/connect.h"
 #include "deploy/console/console.h"
+#include "deploy/follow/prepare.h"
+#include "deploy/graphs/graphs.h"
+#include "deploy/inputs/offload.h"
 #include "deploy/schedules/plan_selection.h"
 #include "deploy/schedules/schedules_print.h"
 #include "deploy/server/change_schedules.h"
+#include "runtime/memory.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/schedule.h"
 
@@ -159,6 +164,12 @@ static enum tr_exit_status resume_plans(const struct tr_invocation *invocation)
 
 /* ------------------------------------------------------------------------ starting */
 
+static bool gives_inputs(const struct tr_invocation *invocation)
+{
+    return tr_arguments_has(&invocation->arguments, "input") ||
+           tr_arguments_has(&invocation->arguments, "inputs");
+}
+
 static void print_begun(const struct tr_invocation *invocation, struct tr_text name)
 {
     struct tr_document document;
@@ -173,9 +184,66 @@ static void print_begun(const struct tr_invocation *invocation, struct tr_text n
     tr_document_fini(&document);
 }
 
+/* Slots of the inputs that were given, over those of the plan; of its kickoff_input the time. */
+static enum tr_exit_status make_inputs(struct tr_prepared *prepared)
+{
+    const struct tr_plan *plan = &prepared->graph->plans[prepared->plan];
+    uint32_t count = prepared->graph->workflows[plan->workflow].interface.inputs.count;
+    struct tr_bytes *earlier = tr_alloc_zero(count + 1, sizeof *earlier);
+    struct tr_buffer now;
+    tr_buffer_init(&now, 0);
+    tr_write_moment(&now, (struct tr_moment){.seconds = (int64_t)(tr_clock_wall_ms() / 1000)});
+    if (earlier == NULL || now.error != 0) {
+        tr_free(earlier);
+        tr_buffer_fini(&now);
+        return tr_command_failed(prepared->invocation->command, "%s", tr_error_text(TR_MEMORY));
+    }
+    if (plan->schedule.kickoff_input < count) {
+        earlier[plan->schedule.kickoff_input] = tr_buffer_bytes(&now);
+    }
+    enum tr_exit_status status = tr_prepare_inputs(prepared, earlier);
+    tr_free(earlier);
+    tr_buffer_fini(&now);
+    return status;
+}
+
+/* The same of the plan as it is registered, with large values where they belong. */
+static enum tr_exit_status read_inputs(const struct tr_invocation *invocation,
+                                       const struct tr_plan_selection *selection,
+                                       struct tr_buffer *inputs)
+{
+    char explain[TR_OFFLOAD_EXPLAIN_BYTES] = "";
+    const struct tr_selected_plan *selected = &selection->items[0];
+    struct tr_prepared prepared;
+    tr_prepared_init(&prepared, invocation);
+    enum tr_exit_status status = TR_EXIT_DONE;
+    int error = tr_graphs_get(selection->store.folder, selected->graph, &prepared.graph);
+    prepared.plan = error != 0 ? TR_GRAPH_NONE : tr_graph_find_plan(prepared.graph, selected->plan);
+    if (error == 0 && prepared.plan == TR_GRAPH_NONE) {
+        error = TR_STORE_DAMAGED;
+    }
+    if (error == 0) {
+        prepared.workflow = prepared.graph->plans[prepared.plan].workflow;
+        status = make_inputs(&prepared);
+    }
+    if (error == 0 && status == TR_EXIT_DONE) {
+        error = tr_offload_slots(selection->store.folder, &prepared.inputs, explain);
+    }
+    if (error == 0 && status == TR_EXIT_DONE) {
+        tr_buffer_add(inputs, prepared.inputs.data, prepared.inputs.size);
+        error = inputs->error;
+    }
+    if (error != 0) {
+        status = tr_command_failed(invocation->command, "%.*s: %s", TRI_SHOWN(selected->plan),
+                                   explain[0] != '\0' ? explain : tr_error_text(error));
+    }
+    tr_prepared_fini(&prepared);
+    return status;
+}
+
 static enum tr_exit_status trigger_one(const struct tr_invocation *invocation,
                                        struct tri_client *client,
-                                       const struct tr_selected_plan *plan)
+                                       const struct tr_selected_plan *plan, struct tr_bytes inputs)
 {
     char identity[TR_IDENTITY_BYTES];
     char cause[CAUSE_BYTES];
@@ -186,7 +254,8 @@ static enum tr_exit_status trigger_one(const struct tr_invocation *invocation,
     snprintf(cause, sizeof cause, "plan %.*s triggered by %s%s%.512s", (int)plan->plan.size,
              plan->plan.data, identity, message == NULL ? "" : ": ",
              message == NULL ? "" : message);
-    struct tr_trigger_schedule trigger = {.address = plan->address, .cause = tr_text_of(cause)};
+    struct tr_trigger_schedule trigger = {
+        .address = plan->address, .cause = tr_text_of(cause), .inputs = inputs};
     int error = tr_client_call(client, &tr_trigger_schedule_schema, &trigger, &tr_submitted_schema,
                                0, NULL, NULL, &answer);
     if (error == 0) {
@@ -207,16 +276,22 @@ static enum tr_exit_status trigger(const struct tr_invocation *invocation)
 {
     struct tr_plan_selection selection;
     struct tri_client *client = NULL;
+    struct tr_buffer inputs;
     if (invocation->arguments.word_count > 2) {
         return tr_command_mistake(invocation->command, "trigger takes one PLAN");
     }
+    tr_buffer_init(&inputs, 0);
     enum tr_exit_status status = tr_plan_selection_find(invocation, "trigger", true, &selection);
+    if (status == TR_EXIT_DONE && gives_inputs(invocation)) {
+        status = read_inputs(invocation, &selection, &inputs);
+    }
     if (status == TR_EXIT_DONE) {
         status = tr_connect_live(invocation, selection.store.folder, &client);
     }
     if (status == TR_EXIT_DONE) {
-        status = trigger_one(invocation, client, &selection.items[0]);
+        status = trigger_one(invocation, client, &selection.items[0], tr_buffer_bytes(&inputs));
     }
+    tr_buffer_fini(&inputs);
     tri_client_close(client);
     tr_plan_selection_fini(&selection);
     return status;
@@ -250,6 +325,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         return tr_command_mistake(invocation->command,
                                   "-m says why a schedule is paused or triggered");
     }
+    if (gives_inputs(invocation) && (arguments->word_count == 0 || acts[position].act != trigger)) {
+        return tr_command_mistake(invocation->command, "-i and --inputs are for trigger alone");
+    }
     if (arguments->word_count == 0) {
         return tr_schedules_list(invocation);
     }
@@ -261,6 +339,10 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 
 static const struct tr_option options[] = {
     {'m', "message", "TEXT", "why", NULL, 0, false},
+    {'i', "input", "NAME=VALUE", "of trigger: an input, before the plan's; @FILE reads a file",
+     NULL, TR_COMPLETES_FILES, true},
+    {0, "inputs", "FILE", "the same as YAML, JSON or .pb; - is stdin", NULL, TR_COMPLETES_FILES,
+     false},
     TR_SELECTION_YES_OPTION,
     {0},
 };
@@ -269,13 +351,14 @@ const struct tr_command tr_command_schedules = {
     .name = "schedules",
     .summary = "show schedules, pause them, trigger one",
     .words = "[pause PLAN... | resume PLAN... | trigger PLAN]",
-    .text = "Without words it shows the launch plans that have a schedule. While one is paused no\n"
-            "time of it starts anything; the times that pass are noted as paused and not caught\n"
-            "up when it goes on (`troupe backfill` can). A pause stays over restarts and `apply`.\n"
-            "PLAN may be a glob, or PROJECT/DOMAIN/PLAN.\n\n"
-            "trigger starts one execution now, with the plan's inputs, and prints its name. The\n"
-            "schedule has no part in it: it may be paused, `overlap` does not count, and no time\n"
-            "is left out for it.",
+    .text =
+        "Without words it shows the launch plans that have a schedule. While one is paused no\n"
+        "time of it starts anything; the times that pass are noted as paused and not caught\n"
+        "up when it goes on (`troupe backfill` can). A pause stays over restarts and `apply`.\n"
+        "PLAN may be a glob, or PROJECT/DOMAIN/PLAN.\n\n"
+        "trigger starts one execution now, with the plan's inputs, and prints its name; -i\n"
+        "gives others. The schedule has no part in it: it may be paused, `overlap` does not count, and no time\n"
+        "is left out for it.",
     .examples = "  troupe schedules\n"
                 "  troupe schedules pause 'nightly-*' --yes -m \"the disk is being changed\"\n"
                 "  troupe schedules resume nightly\n"

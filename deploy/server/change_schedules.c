@@ -116,9 +116,21 @@ static int find_plan(struct tr_live *live, struct tr_text address, struct search
     return error;
 }
 
+/* The inputs that were asked for, or the plan's own. */
+static int write_inputs(const struct tr_trigger_schedule *trigger, const struct tr_graph *graph,
+                        const struct tr_plan *plan, struct tr_buffer *inputs)
+{
+    if (trigger->inputs.size == 0) {
+        return tr_schedule_inputs(graph, plan, (int64_t)(tr_clock_wall_ms() / MS_PER_SECOND),
+                                  inputs);
+    }
+    tr_buffer_add(inputs, trigger->inputs.data, trigger->inputs.size);
+    return inputs->error;
+}
+
 /* The graph is taken over. */
 static int launch(struct tr_live *live, struct tr_graph *graph, struct tr_text name,
-                  struct tr_text cause, struct tr_launch_outcome *outcome)
+                  const struct tr_trigger_schedule *trigger, struct tr_launch_outcome *outcome)
 {
     uint32_t position = tr_graph_find_plan(graph, name);
     struct tr_buffer inputs;
@@ -128,17 +140,17 @@ static int launch(struct tr_live *live, struct tr_graph *graph, struct tr_text n
     }
     const struct tr_plan *plan = &graph->plans[position];
     tr_buffer_init(&inputs, 0);
-    int error =
-        tr_schedule_inputs(graph, plan, (int64_t)(tr_clock_wall_ms() / MS_PER_SECOND), &inputs);
-    if (error != 0) {
-        tr_graph_free(graph);
-    } else {
-        struct tr_order order = {.graph = graph,
-                                 .workflow = plan->workflow,
-                                 .plan = position,
-                                 .inputs = tr_buffer_bytes(&inputs),
-                                 .cause = cause};
+    struct tr_order order = {
+        .graph = graph, .workflow = plan->workflow, .plan = position, .cause = trigger->cause};
+    int error = write_inputs(trigger, graph, plan, &inputs);
+    order.inputs = tr_buffer_bytes(&inputs);
+    if (error == 0 && trigger->inputs.size > 0) {
+        error = tr_order_check(&order); /* the plan may have changed since they were made */
+    }
+    if (error == 0) {
         error = tr_live_launch(live, &order, outcome);
+    } else {
+        tr_graph_free(graph);
     }
     tr_buffer_fini(&inputs);
     return error;
@@ -154,7 +166,7 @@ int tr_live_trigger_schedule(struct tr_live *live, const struct tr_trigger_sched
     *outcome = (struct tr_launch_outcome){.is_new = false};
     int error = find_plan(live, trigger->address, &search, &plan, &graph, explain);
     if (error == 0) {
-        error = launch(live, graph, plan, trigger->cause, outcome);
+        error = launch(live, graph, plan, trigger, outcome);
     }
     if (error != 0 && outcome->message[0] == '\0') {
         snprintf(outcome->message, sizeof outcome->message, "%.500s",

@@ -4,7 +4,7 @@
  * begins it. So a request that comes again, after a kill of the engine, too, finds what the first
  * one began, and one that asks something else with the same key is refused.
  *
- * A launch plan names its executions itself: there the digest stands in the cause, and the plan's
+ * A launch plan names its executions itself: there the digests stand in the cause, and the plan's
  * latest executions are looked at. One lock lets no two of them look at once.
  */
 #include <errno.h>
@@ -62,6 +62,7 @@ static void print_digests(const struct tr_web_job *job, char key[HEX_BYTES],
 /* What a row says of an earlier request, in words that only this file writes. */
 struct earlier {
     const char *wanted;
+    const char *same; /* where `wanted` is not enough to be the same request; NULL: it is */
     char name[TR_TARGET_EXECUTION_BYTES];
     bool is_there;
     bool is_same;
@@ -89,7 +90,7 @@ static int take_caused(void *self, const void *value)
     if (!earlier->is_there && has_text(row->cause, earlier->wanted)) {
         (void)snprintf(earlier->name, sizeof earlier->name, "%.*s", TRI_TEXT(row->name));
         earlier->is_there = true;
-        earlier->is_same = true;
+        earlier->is_same = earlier->same == NULL || has_text(row->cause, earlier->same);
     }
     return 0;
 }
@@ -207,9 +208,10 @@ static void trigger(struct tr_web_job *job)
     struct earlier earlier = {.is_there = false};
     print_digests(job, key, request);
     const char *message = tr_web_request_value(&job->request, "message");
-    earlier.wanted = tr_arena_print(&job->arena, "(key %s)", key).data;
-    const char *said = tr_arena_print(&job->arena, "%s%s(key %s)", message == NULL ? "" : message,
-                                      message == NULL ? "" : " ", key)
+    earlier.wanted = tr_arena_print(&job->arena, "(key %s", key).data;
+    earlier.same = tr_arena_print(&job->arena, "(key %s of %s)", key, request).data;
+    const char *said = tr_arena_print(&job->arena, "%s%s%s", message == NULL ? "" : message,
+                                      message == NULL ? "" : " ", earlier.same)
                            .data;
     struct tr_reader_filter filters[] = {
         tr_filter_text("plan", TR_FILTER_EQUAL,
@@ -224,7 +226,7 @@ static void trigger(struct tr_web_job *job)
                                     .filter_count = TR_COUNT_OF(filters),
                                     .order = {{.field = "created_ms", .is_descending = true}},
                                     .limit = TR_WEB_KEYS_OF_PLAN};
-    if (said == NULL || earlier.wanted == NULL) {
+    if (said == NULL || earlier.wanted == NULL || earlier.same == NULL) {
         tr_web_job_refuse(job, TR_WEB_UNAVAILABLE, "%s", tr_error_text(TR_MEMORY));
         return;
     }

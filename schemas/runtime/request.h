@@ -153,10 +153,14 @@
     FIELD(text, by, 1, 0)                      \
     FIELD(text, message, 1, 0)
 
-/* Starts one execution of a plan that has a schedule, now, with the plan's inputs. */
+/*
+ * Starts one execution of a plan that has a schedule, now. `inputs` are slots for all inputs of its
+ * workflow, or empty: the plan's own.
+ */
 #define TR_TRIGGER_SCHEDULE_FIELDS(FIELD, ARRAY) \
     FIELD(text, address, 1, 0)                   \
-    FIELD(text, cause, 1, 0)
+    FIELD(text, cause, 1, 0)                     \
+    FIELD(bytes, inputs, 2, TR_REDACTED)
 
 /* Activates a dormant execution, with all that it has launched; 0: all there are. */
 #define TR_ACTIVATE_EXECUTION_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
@@ -293,7 +297,7 @@
     S(ping_engine, 642, TR_MESSAGE, 1, TR_HINT, TR_PING_ENGINE_FIELDS)               \
     S(engine_pinged, 643, TR_MESSAGE, 1, TR_HINT, TR_ENGINE_PINGED_FIELDS)           \
     S(pause_schedule, 661, TR_MESSAGE, 1, TR_HINT, TR_PAUSE_SCHEDULE_FIELDS)         \
-    S(trigger_schedule, 662, TR_MESSAGE, 1, TR_HINT, TR_TRIGGER_SCHEDULE_FIELDS)     \
+    S(trigger_schedule, 662, TR_MESSAGE, 2, TR_HINT, TR_TRIGGER_SCHEDULE_FIELDS)     \
     S(begin_import, 670, TR_MESSAGE, 1, TR_HINT, TR_BEGIN_IMPORT_FIELDS)             \
     S(import_begun, 671, TR_MESSAGE, 1, TR_HINT, TR_IMPORT_BEGUN_FIELDS)             \
     S(import_ops, 672, TR_MESSAGE, 1, TR_HINT, TR_IMPORT_OPS_FIELDS)                 \

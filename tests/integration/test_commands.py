@@ -22,7 +22,7 @@ COMMANDS = {
     "inspect": ("FILE [NAME]", "--project --domain --version -o"),
     "apply": ("[FILE]", "--delete -o"),
     "schedules": ("[pause PLAN... | resume PLAN... | trigger PLAN]",
-                  "-m --message -y --yes -o"),
+                  "-m --message -i --input --inputs -y --yes -o"),
     "backfill": ("PLAN", "--from --to --parallelism --label -o"),
     "serve": ("", "-j --jobs --durability --resources --no-warm --http --tls --host-name -o"),
     "submit": ("FILE [NAME]", f"{BEGIN} -w --wait"),

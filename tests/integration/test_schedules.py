@@ -150,6 +150,16 @@ class SchedulesTest(SchedulesCase):
         self.assertEqual(self.stamps("hourly"), [found["created_at"][:19] + "Z"])
         other = self.document("schedules", "trigger", "/default/development/tock")["execution"]
         self.assertNotEqual(other, name)
+        # Others than the plan's, and the time of kickoff_input with them.
+        name = self.troupe("schedules", "trigger", "tock", "-i", "word=other")[0].strip()
+        self.troupe("watch", name)
+        found = self.document("get", name)
+        self.assertEqual((found["inputs"]["word"], found["plan"]), ("other", "tock"))
+        self.assertEqual(self.stamps("other"), [found["created_at"][:19] + "Z"])
+        self.write("in.yaml", "{word: third, at: 2026-01-02T03:04:05Z}")
+        name = self.troupe("schedules", "trigger", "tock", "--inputs", "in.yaml")[0].strip()
+        self.troupe("watch", name)
+        self.assertEqual(self.stamps("third"), ["2026-01-02T03:04:05Z"])
         # The schedule has no part in it.
         row = self.row("tock")
         self.assertEqual((row["started"], row["last"], row["is_paused"]), (0, "", True))
@@ -169,6 +179,10 @@ class SchedulesTest(SchedulesCase):
             ("no plan with a schedule matches 'x*'", ["resume", "x*"]),
             ("-m says why a schedule is paused or triggered", ["resume", "tick", "-m", "why"]),
             ("-m says why a schedule is paused or triggered", ["-m", "why"]),
+            ("-i and --inputs are for trigger alone", ["pause", "tock", "-i", "word=x"]),
+            ("-i and --inputs are for trigger alone", ["-i", "word=x"]),
+            ("-i wort: there is no input 'wort'; did you mean 'word'?",
+             ["trigger", "tock", "-i", "wort=x"]),
             ("the message is longer than TR_SCHEDULE_MESSAGE_BYTES (512)",
              ["pause", "tick", "-m", "x" * 513]),
         ]:

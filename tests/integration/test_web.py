@@ -294,6 +294,12 @@ class WebTest(AskingTest):
         name = self.gives("handed", f"{plan}/trigger", {"message": "now"}, 201)["execution"]
         self.assertEqual(self.ask(f"executions/default/development/{name}")[2]["cause"],
                          "plan nightly triggered by http: now")
+        name = self.gives("handed", f"{plan}/trigger", {"input": {"logs": ["b", "@/etc/passwd"]}},
+                          201)["execution"]
+        whole = self.ask(f"executions/default/development/{name}")[2]
+        self.assertEqual((whole["plan"], whole["inputs"]),
+                         ("nightly", {"logs": ["b", "@/etc/passwd"]}))
+        self.refuses(400, "invalid", "'7' is no value", f"{plan}/trigger", {"input": {"logs": 7}})
         self.refuses(404, "not-found", "there is no plan",
                      "plans/default/development/none/trigger", {})
 
@@ -318,6 +324,9 @@ class WebTest(AskingTest):
             self.assertEqual(self.gives("handed", path, given, idempotency_key="one of 8"),
                              {"execution": name})
         self.assertEqual(len(self.ask("executions")[2]), 2)
+        self.refuses(422, "reused-key", "with another request",
+                     "plans/default/development/nightly/trigger", {"input": {"logs": ["c"]}},
+                     idempotency_key="one of 8")
         self.refuses(422, "reused-key", "with another request", "executions",
                      {**body, "input": {"logs": ["b"]}}, idempotency_key="one of 8")
         other = self.gives("handed", "executions", body, 201, idempotency_key="another")
