@@ -42,6 +42,8 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_ping,
     &tr_command_config,
     &tr_command_plugins,
+    &tr_command_resources,
+    &tr_command_entities,
     &tr_command_actors,
     &tr_command_tap,
     &tr_command_metrics,

@@ -213,25 +213,26 @@ static int sort(struct tr_waiting *waiting)
     return 0;
 }
 
+static int read_services(struct tr_waiting *waiting)
+{
+    const uint16_t services[] = {tr_resources_behaviour.id, tr_catalog_behaviour.id,
+                                 tr_refresh_behaviour.id};
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(services); i++) {
+        error = tr_images_of_behaviour(waiting->reader, services[i], take_service, waiting);
+    }
+    return error;
+}
+
 static int read_all(struct tr_waiting *waiting)
 {
     int error = tr_images_of_group(waiting->reader, waiting->group, take_image, waiting);
-    error = error != 0 || waiting->vector.count == 0
-                ? error
-                : tr_images_messages(waiting->reader, take_message, waiting);
-    if (error != 0) {
-        return error;
+    if (error == 0 && waiting->vector.count > 0) {
+        error = tr_images_messages(waiting->reader, take_message, waiting);
     }
-    error =
-        tr_images_of_behaviour(waiting->reader, tr_resources_behaviour.id, take_service, waiting);
-    if (error != 0) {
-        return error;
+    if (error == 0) {
+        error = read_services(waiting);
     }
-    error = tr_images_of_behaviour(waiting->reader, tr_catalog_behaviour.id, take_service, waiting);
-    if (error != 0) {
-        return error;
-    }
-    error = tr_images_of_behaviour(waiting->reader, tr_refresh_behaviour.id, take_service, waiting);
     if (error != 0) {
         return error;
     }
@@ -248,6 +249,17 @@ int tr_waiting_read(struct tr_reader *reader, uint64_t execution, struct tr_wait
     *waiting = (struct tr_waiting){.reader = reader, .group = execution};
     tr_arena_init(&waiting->arena);
     int error = read_all(waiting);
+    if (error != 0) {
+        tr_waiting_fini(waiting);
+    }
+    return error;
+}
+
+int tr_waiting_services_read(struct tr_reader *reader, struct tr_waiting *waiting)
+{
+    *waiting = (struct tr_waiting){.reader = reader};
+    tr_arena_init(&waiting->arena);
+    int error = read_services(waiting);
     if (error != 0) {
         tr_waiting_fini(waiting);
     }

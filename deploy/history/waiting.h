@@ -70,6 +70,9 @@ TR_MUST_USE int tr_waiting_read(struct tr_reader *reader, uint64_t execution,
                                 struct tr_waiting *waiting);
 void tr_waiting_fini(struct tr_waiting *waiting);
 
+/* The same of the services alone. */
+TR_MUST_USE int tr_waiting_services_read(struct tr_reader *reader, struct tr_waiting *waiting);
+
 /*
  * Says that a service does not go on, with its address, its error and what to do; true: it stands
  * still until somebody does that.

@@ -351,14 +351,13 @@ const struct tr_command tr_command_schedules = {
     .name = "schedules",
     .summary = "show schedules, pause them, trigger one",
     .words = "[pause PLAN... | resume PLAN... | trigger PLAN]",
-    .text =
-        "Without words it shows the launch plans that have a schedule. While one is paused no\n"
-        "time of it starts anything; the times that pass are noted as paused and not caught\n"
-        "up when it goes on (`troupe backfill` can). A pause stays over restarts and `apply`.\n"
-        "PLAN may be a glob, or PROJECT/DOMAIN/PLAN.\n\n"
-        "trigger starts one execution now, with the plan's inputs, and prints its name; -i\n"
-        "gives others. The schedule has no part in it: it may be paused, `overlap` does not count, and no time\n"
-        "is left out for it.",
+    .text = "Without words it shows the launch plans that have a schedule. While one is paused no\n"
+            "time of it starts anything; the times that pass are noted as paused and not caught\n"
+            "up when it goes on (`troupe backfill` can). A pause stays over restarts and `apply`.\n"
+            "PLAN may be a glob, or PROJECT/DOMAIN/PLAN.\n\n"
+            "trigger starts one execution now, with the plan's inputs, and prints its name; -i\n"
+            "gives others. The schedule has no part in it: it may be paused, `overlap` does not\n"
+            "count, and no time is left out for it.",
     .examples = "  troupe schedules\n"
                 "  troupe schedules pause 'nightly-*' --yes -m \"the disk is being changed\"\n"
                 "  troupe schedules resume nightly\n"

@@ -44,6 +44,8 @@ COMMANDS = {
     "rerun": ("EXEC", f"{BEGIN} --from --failed --set --file -d --detach"),
     "actors": ("", "-o"),
     "plugins": ("", "--release -o"),
+    "resources": ("", "--limit --offset -o"),
+    "entities": ("", "--kind --project --domain --name --version --limit --offset -o"),
     "tap": ("", "--record --replay --with-secrets -o"),
     "metrics": ("", "--prometheus -o"),
     "audit": ("", "--since --who --call --project --limit -o"),

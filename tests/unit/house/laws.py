@@ -251,6 +251,8 @@ INCLUDES = {
     "deploy/authoring": [*FOR_DEPLOY, "deploy/authoring/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/look": [*FOR_DEPLOY, "runtime/journal/", "runtime/link/", "deploy/look/",
                     "deploy/follow/", "deploy/connect/", "deploy/cli/", *ENGINE_ROOMS],
+    "deploy/overview": [*FOR_DEPLOY, "runtime/journal/", "deploy/overview/", "deploy/cli/",
+                        *ENGINE_ROOMS],
     "deploy/copilot": [*FOR_DEPLOY, "deploy/copilot/", "deploy/cli/", "deploy/common/"],
     "deploy/debug": [*FOR_DEPLOY, "runtime/worker/sandbox.h", "runtime/trace/", "deploy/debug/",
                      "deploy/connect/", "deploy/cli/", *ENGINE_ROOMS],
