@@ -45,19 +45,13 @@ void tri_oauth_refuse(struct tr_api_call *call, int status, const char *error, c
     tr_buffer_fini(&json);
 }
 
-/* A token for a client; an execution has one already, which it shows as its secret. */
-static void grant(struct tr_api_call *call, const struct tr_api_client *client,
-                  struct tr_text execution_token)
+static void grant(struct tr_api_call *call, const struct tr_api_client *client)
 {
     struct tr_buffer json;
     tr_buffer_init(&json, 0);
     tr_buffer_add_string(&json, "{\"access_token\": \"");
-    if (client == NULL) {
-        tr_buffer_add_text(&json, execution_token);
-    } else {
-        tr_api_token_print(&call->api->clients, client, tr_clock_wall_ms() / 1000 + TR_API_TOKEN_S,
-                           &json);
-    }
+    tr_api_token_print(&call->api->clients, client, tr_clock_wall_ms() / 1000 + TR_API_TOKEN_S,
+                       &json);
     tr_buffer_print(&json,
                     "\", \"token_type\": \"Bearer\", \"expires_in\": %d, \"scope\": \"all\"}",
                     TR_API_TOKEN_S);
@@ -121,13 +115,11 @@ static void grant_client(struct tr_api_call *call, const struct tri_oauth_form *
 {
     const struct tr_api_client *client =
         tr_api_client_of_secret(&call->api->clients, form->id, form->secret);
-    struct tr_text execution = tr_api_execution_of_bearer(&call->api->clients, form->secret);
-    bool is_execution = execution.size > 0 && tr_text_equal(execution, form->id);
-    if (client == NULL && !is_execution) {
+    if (client == NULL) {
         tri_oauth_refuse(call, 401, "invalid_client",
                          "there is no such client, or it has another secret");
     } else {
-        grant(call, client, form->secret);
+        grant(call, client);
     }
 }
 
@@ -141,7 +133,7 @@ static void grant_device(struct tr_api_call *call, const struct tri_oauth_form *
                                                        form->id, tr_clock_ms(), &client);
     switch (found) {
     case TR_DEVICE_IS:
-        grant(call, client, (struct tr_text){.size = 0});
+        grant(call, client);
         break;
     case TR_DEVICE_PENDING:
         tri_oauth_refuse(call, 400, "authorization_pending", "nobody has said yet whose it is");

@@ -158,9 +158,8 @@ enum tr_exit_status tr_serve_http_give_tokens(const struct tr_invocation *invoca
                                               struct tr_serve_http *http, const char *folder,
                                               struct tr_live_options *options)
 {
-    /* Clients are sent to a provider outside for tokens, which knows nothing of tasks. */
-    bool has_provider = http->options.provider.issuer != NULL;
-    if (http->options.address_count == 0 || http->options.clients.count == 0 || has_provider) {
+    bool needs_tokens = http->options.clients.count > 0 || http->options.provider.issuer != NULL;
+    if (http->options.address_count == 0 || !needs_tokens) {
         return TR_EXIT_DONE;
     }
     int error = tr_task_tokens_init(&http->tokens, folder);

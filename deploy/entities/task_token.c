@@ -23,27 +23,44 @@ static struct tr_text execution_of(const struct tr_task_tokens *tokens, struct t
     return execution;
 }
 
-/* As flytekit reads them: OAuth's client credentials. */
+static void print_token(const struct tr_task_tokens *tokens, struct tr_text execution,
+                        struct tr_buffer *text)
+{
+    const struct tr_api_clients clients = {.key = tokens->key};
+    tr_api_execution_token_print(&clients, execution, text);
+}
+
+/*
+ * flytekit runs a command for its token, and asks nobody else: with a client's id and secret it
+ * would go to where GetOAuth2Metadata sends clients, which may be a provider that knows no task.
+ */
+static const struct {
+    const char *name;
+    const char *value; /* NULL: the token */
+} variables[] = {
+    {"FLYTE_CREDENTIALS_AUTH_MODE", "ExternalCommand"},
+    {"FLYTE_CREDENTIALS_COMMAND", "printenv,TROUPE_TOKEN"},
+    {"TROUPE_TOKEN", NULL},
+};
+
 static bool find_variable(const void *self, struct tr_text folder, struct tr_text name,
                           char value[TR_VARIABLE_BYTES])
 {
     const struct tr_task_tokens *tokens = self;
     struct tr_text execution = execution_of(tokens, folder);
-    bool is_id = tr_text_equal(name, tr_text_of("FLYTE_CREDENTIALS_CLIENT_ID"));
-    bool is_secret = tr_text_equal(name, tr_text_of("FLYTE_CREDENTIALS_CLIENT_SECRET"));
-    bool is_mode = tr_text_equal(name, tr_text_of("FLYTE_CREDENTIALS_AUTH_MODE"));
-    struct tr_api_clients clients = {.key = tokens->key};
+    size_t at = 0;
     struct tr_buffer text;
-    if (execution.size == 0 || (!is_id && !is_secret && !is_mode)) {
+    while (at < TR_COUNT_OF(variables) && !tr_text_equal(name, tr_text_of(variables[at].name))) {
+        at++;
+    }
+    if (execution.size == 0 || at == TR_COUNT_OF(variables)) {
         return false;
     }
     tr_buffer_init(&text, 0);
-    if (is_id) {
-        tr_buffer_add_text(&text, execution);
-    } else if (is_mode) {
-        tr_buffer_add_string(&text, "ClientSecret");
+    if (variables[at].value != NULL) {
+        tr_buffer_add_string(&text, variables[at].value);
     } else {
-        tr_api_execution_token_print(&clients, execution, &text);
+        print_token(tokens, execution, &text);
     }
     bool is_made = text.error == 0 && text.size < TR_VARIABLE_BYTES;
     if (is_made) {

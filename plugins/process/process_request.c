@@ -155,9 +155,9 @@ static uint32_t flyte_words(struct tr_task_context *task, struct tr_text *words)
     words[count++] = tr_task_format(task, "FLYTE_ATTEMPT_NUMBER=%u", identity->attempt);
     words[count++] = tr_text_of("FLYTE_PLATFORM_URL"); /* where this engine answers its clients */
     words[count++] = tr_text_of("FLYTE_PLATFORM_INSECURE");
-    words[count++] = tr_text_of("FLYTE_CREDENTIALS_CLIENT_ID"); /* and as whom it may ask there */
-    words[count++] = tr_text_of("FLYTE_CREDENTIALS_CLIENT_SECRET");
-    words[count++] = tr_text_of("FLYTE_CREDENTIALS_AUTH_MODE");
+    words[count++] = tr_text_of("FLYTE_CREDENTIALS_AUTH_MODE"); /* and how it shows who it is */
+    words[count++] = tr_text_of("FLYTE_CREDENTIALS_COMMAND");
+    words[count++] = tr_text_of("TROUPE_TOKEN");
     return count;
 }
 

@@ -6,12 +6,17 @@ at the engine that runs them, whose address they are told.
 import hashlib
 import json
 import subprocess
+import sys
 import unittest
 
-from program import LIMIT_S, free_port
+from program import LIMIT_S, ROOT, free_port
 from test_api import ServedTest
 from test_flyte import KIT, KIT_PYTHON, have_library
 from test_flyte_packages import PackageTest
+
+sys.path.insert(0, str(ROOT / "tests/doubles/oidc"))
+
+from oidc_client import Provider  # noqa: E402: it lies elsewhere
 
 FLOWS = """
 import os
@@ -40,8 +45,7 @@ def whom() -> list[str]:
             found.append('fine')
         except Exception as error:
             found.append(str(error.__cause__ or error))
-    return found + [os.environ['FLYTE_CREDENTIALS_CLIENT_ID'],
-                    os.environ['FLYTE_CREDENTIALS_CLIENT_SECRET']]
+    return found + [os.environ['TROUPE_TOKEN']]
 
 @task
 def told() -> str:
@@ -57,6 +61,16 @@ http:
     - id: ci
       secret_sha256: {hashlib.sha256(SECRET.encode()).hexdigest()}
       roles: [{{role: register}}]
+"""
+
+
+OIDC = """
+http:
+  oidc:
+    issuer: {issuer}
+    audience: flyte
+    client_id: flytectl
+    roles: [{{role: register}}]
 """
 
 
@@ -108,15 +122,15 @@ class EagerTest(ServedTest, PackageTest):
         port = free_port()
         self.serve_project(port, CLIENTS)
         with open(self.folder / "config.yaml", "a") as config:
-            config.write("  authType: ClientSecret\n  clientId: ci\n"
-                         f"  clientSecretLocation: {self.write('secret', SECRET)}\n")
+            config.write(self.credentials())
         self.assertIn("has succeeded", self.run_remote("main", "--a", "3"))
         causes = {each["workflow"]: self.document("get", each["execution"])["cause"]
                   for each in self.document("list")}
         self.assertIn("CreateExecution by flytesnacks/development/", causes["flows.double"])
         self.assertEqual(causes["flows.main"], "CreateExecution by ci")
         self.run_remote("whom")
-        own, other, id, token = self.document("get", "@last")["outputs"]["o0"]
+        own, other, token = self.document("get", "@last")["outputs"]["o0"]
+        id, _ = token.rsplit(".", 1)
         self.assertEqual(own, "fine")
         self.assertIn("may not call ListTaskIds: that takes the role 'view' in other/development",
                       other)
@@ -126,6 +140,24 @@ class EagerTest(ServedTest, PackageTest):
                                "-H", f"Authorization: Bearer {token}")
         self.assertEqual(json.loads(body), {"code": 16, "details": [], "message": (
             f"the execution {id} does not run any more, and its token has ended with it")})
+
+    def test_a_provider_outside_knows_nothing_of_tasks(self):
+        """Whoever runs it has a token of the provider's, and the task one of the engine's."""
+        provider = Provider("--client", f"ci:{SECRET}")
+        self.addCleanup(provider.stop)
+        self.serve_project(free_port(), OIDC.format(issuer=provider.issuer))
+        with open(self.folder / "config.yaml", "a") as config:
+            config.write(self.credentials())
+        self.assertIn("has succeeded", self.run_remote("main", "--a", "3"))
+        self.assertEqual(provider.counters()["/token"], 1)  # of pyflyte
+        causes = {each["workflow"]: self.document("get", each["execution"])["cause"]
+                  for each in self.document("list")}
+        self.assertIn("CreateExecution by flytesnacks/development/", causes["flows.double"])
+        self.assertEqual(causes["flows.main"], "CreateExecution by ci")
+
+    def credentials(self):
+        return ("  authType: ClientSecret\n  clientId: ci\n"
+                f"  clientSecretLocation: {self.write('secret', SECRET)}\n")
 
     def test_what_it_began_and_failed_fails_it(self):
         self.serve_project(free_port())
