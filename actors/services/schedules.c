@@ -397,6 +397,24 @@ static int keep_rows(struct tr_context *context, struct tr_bytes rows)
     return cursor.error;
 }
 
+/* Pairs of a time and a number, which are the key of a row. */
+static int forget_audit(struct tr_context *context, struct tr_bytes keys)
+{
+    struct tr_cursor cursor = tr_cursor_of(keys);
+    uint32_t count = keys.size == 0 ? 0 : tr_read_array(&cursor);
+    for (uint32_t i = 0; i + 1 < count; i += 2) {
+        struct tr_audit row = {.at_ms = tr_read_u64(&cursor)};
+        row.number = tr_read_u64(&cursor);
+        int error = cursor.error != 0 ? cursor.error
+                                      : tr_record_delete(context, &tr_audit_schema, &row,
+                                                         tr_row_key_count(&tr_audit_schema));
+        if (error != 0) {
+            return error;
+        }
+    }
+    return cursor.error;
+}
+
 /* Whether one is there already, and what it holds, the program has looked up. */
 static int handle_entity(struct tr_context *context, const struct tr_message *message)
 {
@@ -416,6 +434,9 @@ static int handle_entity(struct tr_context *context, const struct tr_message *me
     }
     if (error == 0) {
         error = keep_rows(context, keep.rows);
+    }
+    if (error == 0) {
+        error = forget_audit(context, keep.audit_forgotten);
     }
     return error != 0 ? error : tr_reply(context, message, &tr_entity_kept_schema, &kept);
 }

@@ -442,13 +442,19 @@ static void keep_retention(struct follower *follower)
     }
     uint64_t executions = pruned.parts[TR_PRUNED_EXECUTIONS].count;
     uint64_t files = 0;
-    for (size_t i = TR_PRUNED_EXECUTIONS + 1; i < TR_PRUNED_PART_COUNT; i++) {
+    uint64_t rows = pruned.parts[TR_PRUNED_AUDIT].count;
+    for (size_t i = TR_PRUNED_EXECUTIONS + 1; i < TR_PRUNED_AUDIT; i++) {
         files += pruned.parts[i].count;
     }
     if (executions + files > 0) {
         snprintf(words, sizeof words,
                  "forgot %llu executions and removed %llu files and folders, as the settings say",
                  (unsigned long long)executions, (unsigned long long)files);
+        tell_retention(follower, false, words);
+    }
+    if (rows > 0) {
+        snprintf(words, sizeof words, "forgot %llu rows of the audit, as the settings say",
+                 (unsigned long long)rows);
         tell_retention(follower, false, words);
     }
 }

@@ -97,6 +97,7 @@ static int begin(struct tr_retaining *retaining)
         .now_ms = now_ms,
         .attempts_before_ms = before(now_ms, retention->failed_attempts_ms),
         .cache_before_ms = before(now_ms, retention->cache_ms),
+        .audit_before_ms = before(now_ms, retention->audit_ms),
         .unnamed_before_ms = before(now_ms, TR_PRUNE_UNNAMED_MS),
     };
     return tr_janitor_start(&request, &retaining->janitor);
@@ -121,7 +122,7 @@ static int begin_due(struct tr_retaining *retaining)
     const struct tr_retention *retention = &retaining->retention;
     uint64_t now_ms = tr_clock_ms();
     bool is_wanted = retention->executions_ms + retention->failed_attempts_ms +
-                         retention->cache_ms + retention->rules.count >
+                         retention->cache_ms + retention->audit_ms + retention->rules.count >
                      0;
     if (is_wanted && now_ms >= retaining->next_ms) {
         retaining->next_ms = now_ms + TR_RETENTION_EVERY_MS;

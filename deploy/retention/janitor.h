@@ -35,6 +35,7 @@ struct tr_retention {
     uint64_t executions_ms;
     uint64_t failed_attempts_ms; /* folders of attempts and checkpoints */
     uint64_t cache_ms;           /* results, after they were made */
+    uint64_t audit_ms;           /* rows of the audit */
     uint64_t blobs_cache_bytes;  /* of blobs/ as a cache; 0: TR_BLOBS_CACHE_BYTES */
     struct tri_vector rules;     /* struct tr_retention_rule: for executions with certain labels */
 };

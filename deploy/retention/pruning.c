@@ -18,6 +18,7 @@
 #include "deploy/history/shared_folder.h"
 #include "deploy/retention/leftovers.h"
 #include "deploy/retention/mark.h"
+#include "deploy/retention/pruning_audit.h"
 #include "deploy/retention/pruning_files.h"
 #include "deploy/retention/pruning_graphs.h"
 #include "deploy/retention/pruning_uploads.h"
@@ -47,6 +48,7 @@ struct choice {
     struct numbers chosen;
     struct numbers unfinished;
     struct numbers telling; /* of which notifications are still to be delivered */
+    uint64_t audit_rows;    /* that are too old */
     uint64_t oldest_ms; /* when the oldest unfinished one was created; UINT64_MAX: there is none */
 };
 
@@ -252,6 +254,9 @@ static int choose_all(struct choice *choice)
     if (error == 0) {
         error = choose_aged(choice);
     }
+    if (error == 0) {
+        error = tr_prune_audit_count(request, choice->reader, &choice->audit_rows);
+    }
     if (error != 0 && choice->explain[0] == '\0') {
         snprintf(choice->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(choice->reader));
     }
@@ -261,12 +266,18 @@ static int choose_all(struct choice *choice)
     return error;
 }
 
+/* What only an engine can forget. */
+static bool has_rows(const struct choice *choice)
+{
+    return choice->chosen.count + choice->audit_rows > 0;
+}
+
 int tr_prune_needs_engine(const struct tr_prune_request *request, char *explain, bool *needs_engine)
 {
     struct choice choice = {.request = request, .explain = explain};
     int error = choose_all(&choice);
     if (error == 0) {
-        *needs_engine = choice.chosen.count > 0 && !request->is_dry;
+        *needs_engine = has_rows(&choice) && !request->is_dry;
     }
     choice_fini(&choice);
     return error;
@@ -640,6 +651,10 @@ static int prune_all(struct pruning *pruning, const struct choice *choice)
         error = prune_executions(pruning, &choice->chosen);
     }
     tr_reader_close(pruning->reader);
+    if (error == 0 && choice->audit_rows > 0) {
+        error = tr_prune_audit(pruning->request, pruning->client, choice->audit_rows,
+                               pruning->explain, &pruning->pruned->parts[TR_PRUNED_AUDIT]);
+    }
     if (error == 0) {
         error = tr_leftovers_remove(pruning->request, pruning->explain,
                                     &pruning->pruned->parts[TR_PRUNED_ATTEMPTS]);
@@ -664,8 +679,8 @@ int tr_prune(const struct tr_prune_request *request, struct tri_client *client, 
     if (error == 0 && !request->is_only_cache) {
         error = choose_all(&choice);
     }
-    if (error == 0 && choice.chosen.count > 0 && client == NULL && !request->is_dry) {
-        error = fail(explain, TR_NO_CONNECTION, "executions that have ended meanwhile");
+    if (error == 0 && has_rows(&choice) && client == NULL && !request->is_dry) {
+        error = fail(explain, TR_NO_CONNECTION, "what has become too old meanwhile");
     }
     if (error == 0 && !request->is_only_cache) {
         error = prune_all(&pruning, &choice);

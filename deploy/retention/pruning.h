@@ -37,6 +37,7 @@ struct tr_prune_request {
     size_t execution_count;
     uint64_t attempts_before_ms; /* folders of attempts and checkpoints */
     uint64_t cache_before_ms;    /* results in the cache made before, environments unused since */
+    uint64_t audit_before_ms;    /* rows of the audit */
     uint64_t unnamed_before_ms;  /* what nothing names */
     uint64_t blobs_cache_bytes;  /* of blobs/, where that is a cache; 0: as it is */
     bool is_only_cache;          /* of blobs: nothing else goes */
@@ -47,7 +48,7 @@ struct tr_prune_request {
     void *self;
 };
 
-/* What went: how many, and the bytes of files; of executions their rows. */
+/* What went: how many, and the bytes of files. */
 struct tr_pruned_part {
     uint64_t count;
     uint64_t bytes;
@@ -59,7 +60,8 @@ struct tr_pruned_part {
     P(CACHE, "cache", "results in the cache")                                    \
     P(ENVIRONMENTS, "environments", "environments that no attempt has used")     \
     P(GRAPHS, "graphs", "definitions that nothing names")                        \
-    P(BLOBS, "blobs", "files and large values that nothing names")
+    P(BLOBS, "blobs", "files and large values that nothing names")               \
+    P(AUDIT, "audit", "rows of the audit")
 
 enum tr_pruned_part_id {
 #define TRI_PRUNED_PART(id, name, words) TR_PRUNED_##id,
@@ -75,7 +77,7 @@ struct tr_pruned {
     char blobs_stay[TRI_STORE_EXPLAIN_BYTES]; /* why no blob was removed; empty: none had to stay */
 };
 
-/* Whether a request needs the engine, that is to say finds executions to be forgotten. */
+/* Whether a request needs the engine, that is to say finds executions or rows to be forgotten. */
 TR_MUST_USE int tr_prune_needs_engine(const struct tr_prune_request *request, char *explain,
                                       bool *needs_engine);
 

@@ -18,6 +18,7 @@
 #include "actors/history/forget.h"
 #include "deploy/history/executions.h"
 #include "runtime/memory.h"
+#include "schemas/engine/entity.h"
 
 /* How long the launcher may take. With a full disk that is all of it, and requests are refused. */
 #define FORGET_MS_MAX 5000
@@ -334,23 +335,107 @@ static int forget_graphs(struct tr_live *live, const struct tr_forget *forget)
                : tr_host_remove_graphs(live->host, forget->graphs, forget->before_ms);
 }
 
+/* ------------------------------------------------------------------------- the audit */
+
+/* Keys of rows, each a time and a number. */
+struct audit_share {
+    struct tr_buffer keys; /* without the head of their list */
+    uint32_t count;
+};
+
+static int take_audit(void *self, const void *value)
+{
+    struct audit_share *share = self;
+    const struct tr_audit *row = value;
+    tr_buffer_u64(&share->keys, row->at_ms);
+    tr_buffer_u64(&share->keys, row->number);
+    share->count++;
+    return share->keys.error;
+}
+
+/* The oldest of what is too old. */
+static int gather_audit(struct tr_live *live, uint64_t before_ms, struct audit_share *share)
+{
+    const struct tr_reader_filter filter = tr_filter_number("at_ms", TR_FILTER_LESS, before_ms);
+    const struct tr_reader_query query = {.record = &tr_audit_schema,
+                                          .filters = &filter,
+                                          .filter_count = 1,
+                                          .order = {{.field = "at_ms"}, {.field = "number"}},
+                                          .limit = TR_FORGET_ROWS_MAX};
+    struct tr_reader *reader;
+    int error = tr_live_read(live, NULL, &reader);
+    if (error == 0) {
+        error = tr_reader_rows(reader, &query, take_audit, share);
+        tr_live_read_end(live);
+    }
+    return error;
+}
+
+static void take_kept(void *self, const struct tr_message *message)
+{
+    struct tr_entity_kept *kept = self;
+    struct tr_entity_kept read;
+    int error = tr_message_read(message, entity_kept, &read);
+    *kept = error != 0 ? (struct tr_entity_kept){.error = error} : read;
+}
+
+static int delete_audit(struct tr_live *live, const struct audit_share *share)
+{
+    struct tr_entity_kept kept = {.error = TR_FAILED};
+    struct tr_buffer list;
+    struct tr_ref schedules;
+    tr_buffer_init(&list, 0);
+    const struct tr_entity_keep keep = {.audit_forgotten =
+                                            list_of(&list, 2 * share->count, &share->keys)};
+    int error = list.error != 0 ? list.error : tr_live_schedules(live, &schedules);
+    if (error == 0) {
+        error = tr_host_ask(live->host, schedules, &tr_entity_keep_schema, &keep, FORGET_MS_MAX,
+                            take_kept, &kept);
+    }
+    tr_buffer_fini(&list);
+    return error != 0 ? error : (int)kept.error;
+}
+
+static int forget_audit(struct tr_live *live, uint64_t before_ms, struct tr_forgotten *forgotten)
+{
+    struct audit_share share = {.count = 0};
+    tr_buffer_init(&share.keys, 0);
+    int error = gather_audit(live, before_ms, &share);
+    if (error == 0 && share.count > 0) {
+        error = delete_audit(live, &share);
+    }
+    forgotten->rows = error == 0 ? share.count : 0;
+    tr_buffer_fini(&share.keys);
+    return error;
+}
+
+/* ------------------------------------------------------------------------------- all */
+
+static int forget_executions(struct tr_live *live, struct tr_bytes executions,
+                             struct tr_forgotten *forgotten)
+{
+    struct tr_reader *reader;
+    struct share share;
+    share_init(&share);
+    int error = tr_live_read(live, NULL, &reader);
+    if (error == 0) {
+        error = forget_share(live, reader, executions, &share, forgotten);
+    }
+    share_fini(&share);
+    return error;
+}
+
 void tr_serve_forget(struct tr_live *live, const struct tr_forget *forget,
                      struct tr_forgotten *forgotten)
 {
     struct tr_bytes executions = forget->executions;
-    struct tr_reader *reader;
-    struct share share;
     bool is_odd = executions.size % sizeof(uint64_t) != 0 ||
                   executions.size / sizeof(uint64_t) > TR_FORGET_EXECUTIONS_MAX;
     *forgotten = (struct tr_forgotten){.message = tr_text_of("")};
-    share_init(&share);
-    int error = is_odd                 ? TR_INVALID
-                : executions.size == 0 ? forget_graphs(live, forget)
-                                       : tr_live_read(live, NULL, &reader);
-    if (error == 0 && executions.size > 0) {
-        error = forget_share(live, reader, executions, &share, forgotten);
-    }
-    share_fini(&share);
+    int error = is_odd                    ? TR_INVALID
+                : executions.size > 0     ? forget_executions(live, executions, forgotten)
+                : forget->graphs.size > 0 ? forget_graphs(live, forget)
+                                          : forget_audit(live, forget->audit_before_ms, forgotten);
     forgotten->error = error;
     forgotten->message = tr_text_of(error == 0         ? ""
                                     : error == TR_BUSY ? "it has not ended; abort it first"

@@ -1,5 +1,6 @@
 /*
- * How a live engine forgets executions that have ended, a share at a time.
+ * How a live engine forgets executions that have ended, and old rows of the audit, a share at a
+ * time.
  */
 #ifndef TR_DEPLOY_SERVER_SERVE_FORGET_H
 #define TR_DEPLOY_SERVER_SERVE_FORGET_H
@@ -8,7 +9,7 @@
 #include "schemas/engine/retention.h"
 
 /*
- * Forgets the next share of executions, or the graphs, that `forget` names, and fills in
+ * Forgets the next share of executions or of the audit, or the graphs, that `forget` names, and fills in
  * `forgotten`, whose error and message say what is in the way; they are views of constants. Returns
  * when the share is committed.
  */

@@ -77,6 +77,7 @@ static void read_span(struct tri_definition *definition, const struct tr_tree *v
 READ_SPAN(executions_ms)
 READ_SPAN(failed_attempts_ms)
 READ_SPAN(cache_ms)
+READ_SPAN(audit_ms)
 #undef READ_SPAN
 
 /* ------------------------------------------------------------------ retention by label */
@@ -161,6 +162,7 @@ static void read_retention(struct tri_definition *definition, const struct tr_tr
     static const struct tri_key keys[] = {{"executions", read_executions_ms, 0},
                                           {"failed_attempts", read_failed_attempts_ms, 0},
                                           {"cache", read_cache_ms, 0},
+                                          {"audit", read_audit_ms, 0},
                                           {"by_label", read_by_label, 0}};
     tri_keys_read_keys(definition, value, "retention", keys, TR_COUNT_OF(keys), target);
 }

@@ -132,6 +132,7 @@ static enum tr_exit_status read_options(struct wanted *wanted)
     } times[] = {{"older-than", &request->executions_before_ms},
                  {"attempts-older-than", &request->attempts_before_ms},
                  {"cache-older-than", &request->cache_before_ms},
+                 {"audit-older-than", &request->audit_before_ms},
                  {"unnamed-older-than", &request->unnamed_before_ms}};
     for (size_t i = 0; i < TR_COUNT_OF(times); i++) {
         enum tr_exit_status status = read_option(wanted, times[i].name, times[i].time_ms);
@@ -383,6 +384,7 @@ static const struct tr_option options[] = {
     {0, "cache-older-than", "TIME",
      "results in the cache that were made before, and environments that were not used since", NULL,
      0, false},
+    {0, "audit-older-than", "TIME", "rows of the audit (troupe audit)", NULL, 0, false},
     {0, "unnamed-older-than", "TIME", "files that nothing names, unless they are younger (1h)",
      NULL, 0, false},
     {'n', "dry-run", NULL, "only say what would be removed", NULL, 0, false},

@@ -104,16 +104,18 @@ const char *tr_entity_kind_word(uint8_t kind);
 
 /*
  * Keeps packed rows, or forgets that of the entity's id. `rows` is a list of numbers of records,
- * each with a row behind it, which are kept as well, all or none. Asked.
+ * each with a row behind it, which are kept as well, all or none. `audit_forgotten` are rows of the
+ * audit to be forgotten, a list in which `at_ms` and `number` alternate. Asked.
  */
 #define TR_ENTITY_KEEP_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, entity, 1, 0)              \
     FIELD(bool, is_forgotten, 1, 0)         \
-    FIELD(bytes, rows, 2, 0)
+    FIELD(bytes, rows, 2, 0)                \
+    FIELD(bytes, audit_forgotten, 3, 0)
 #define TR_ENTITY_KEPT_FIELDS(FIELD, ARRAY) FIELD(i64, error, 1, 0)
 
 #define TR_ENTITY_SCHEMAS(S)                                               \
-    S(entity_keep, 458, TR_MESSAGE, 2, TR_DURABLE, TR_ENTITY_KEEP_FIELDS)  \
+    S(entity_keep, 458, TR_MESSAGE, 3, TR_DURABLE, TR_ENTITY_KEEP_FIELDS)  \
     S(entity_kept, 459, TR_MESSAGE, 1, TR_PRIORITY, TR_ENTITY_KEPT_FIELDS) \
     S(entity, 27, TR_RECORD, 2, 0, TR_ENTITY_FIELDS)                       \
     S(entity_name, 28, TR_RECORD, 1, 0, TR_ENTITY_NAME_FIELDS)             \

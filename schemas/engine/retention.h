@@ -26,15 +26,17 @@
 /*
  * Forgets a share of executions that have ended, whose numbers lie behind each other, eight bytes
  * each; to be asked with those that are left until none is. Or, where it names none, all of the
- * graphs whose hashes lie behind each other, but for those that were put after `before_ms`.
+ * graphs whose hashes lie behind each other, but for those that were put after `before_ms`. Or, with
+ * neither, a share of the audit, as far as it is of before `audit_before_ms`.
  */
 #define TR_FORGET_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, executions, 1, 0)     \
     FIELD(bytes, graphs, 1, 0)         \
-    FIELD(u64, before_ms, 1, 0)
+    FIELD(u64, before_ms, 1, 0)        \
+    FIELD(u64, audit_before_ms, 2, 0)
 
 /*
- * So many of the first are `done`; one that the history does not have (any more) is, too. TR_BUSY:
+ * So many of the first are `done`, and so many `rows` are deleted; one that the history does not have (any more) is, too. TR_BUSY:
  * the first one has not ended.
  */
 #define TR_FORGOTTEN_FIELDS(FIELD, ARRAY) \
@@ -61,7 +63,7 @@
 #define TR_RETENTION_SCHEMAS(S)                                                  \
     S(forget_rows, 475, TR_MESSAGE, 1, TR_DURABLE, TR_FORGET_ROWS_FIELDS)        \
     S(rows_forgotten, 476, TR_MESSAGE, 1, TR_PRIORITY, TR_ROWS_FORGOTTEN_FIELDS) \
-    S(forget, 532, TR_MESSAGE, 1, TR_HINT, TR_FORGET_FIELDS)                     \
+    S(forget, 532, TR_MESSAGE, 2, TR_HINT, TR_FORGET_FIELDS)                     \
     S(forgotten, 533, TR_MESSAGE, 1, TR_HINT, TR_FORGOTTEN_FIELDS)
 
 TR_RETENTION_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

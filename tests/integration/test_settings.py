@@ -64,6 +64,7 @@ MISTAKES = [
      "for the time [ValueRequired]"),
     ("cache", "cache: 90d", "cache: for ever", "for ever",
      "'for ever' is no value for 'cache'; " + RETENTION),
+    ("audit", "audit: 365d", "audit: 0d", "0d", "'0d' is no value for 'audit'; " + RETENTION),
     ("limits", "  memory: 4Gi", "  memories: 4Gi", "memories",
      "'memories' is no key of limits; the nearest one is 'memory' [InvalidValue]"),
     ("memory", "  memory: 4Gi", "  memory: 4Mi", "4Mi",

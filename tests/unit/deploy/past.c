@@ -10,6 +10,7 @@
 #include "actors/graph/document/json.h"
 #include "actors/graph/document/report.h"
 #include "deploy/common/clock.h"
+#include "deploy/common/schemas.h"
 #include "deploy/graphs/graphs.h"
 #include "runtime/actor/actor.h"
 #include "runtime/sqlite/sqlite.h"
@@ -30,8 +31,8 @@ void past_open(const char *folder)
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     struct tri_store_options options = {.folder = folder,
                                         .durability = TR_DURABILITY_PROCESS,
-                                        .records = tr_history_schemas,
-                                        .record_count = tr_history_schema_count,
+                                        .records = tr_program_records,
+                                        .record_count = tr_program_record_count,
                                         .views = &tr_history_views};
     int error = tri_sqlite_open(&options, explain, &store);
     if (error != 0) {

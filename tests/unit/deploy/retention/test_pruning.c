@@ -16,6 +16,7 @@
 #include "deploy/retention/removal_lock.h"
 #include "deploy/server/serve.h"
 #include "runtime/blob/blob.h"
+#include "schemas/engine/entity.h"
 #include "schemas/engine/retention.h"
 #include "schemas/engine/state_workflow.h"
 #include "tests/unit/deploy/help.h"
@@ -357,6 +358,48 @@ static void a_retention_is_kept(void **state)
     close_engine();
 }
 
+static uint64_t count_audit(void)
+{
+    struct tr_reader *reader;
+    const struct tr_reader_query query = {.record = &tr_audit_schema};
+    uint64_t count = 0;
+    assert_int_equal(tr_history_open(folder, explain, &reader), 0);
+    assert_int_equal(tr_reader_count(reader, &query, &count), 0);
+    tr_reader_close(reader);
+    return count;
+}
+
+/* More than two shares, of which some are of one moment; what is younger stays. */
+static void the_audit_goes_by_age(void **state)
+{
+    (void)state;
+    struct tr_pruned pruned;
+    struct tr_retaining retaining = {.folder = folder};
+    for (uint64_t i = 0; i < ROWS + 3; i++) {
+        PAST(audit, .at_ms = PAST_MS + (i < ROWS ? i / 10 : HOUR_MS), .number = i,
+             .call = tr_text_of("CreateExecution"));
+    }
+    past_close();
+    const struct tr_prune_request dry = {.is_dry = true, .audit_before_ms = PAST_MS + 2000};
+    prune(&dry, &pruned);
+    assert_int_equal(pruned.parts[TR_PRUNED_AUDIT].count, ROWS);
+    bool needs_engine = false;
+    struct tr_prune_request request = {.folder = folder, .audit_before_ms = PAST_MS + 2000};
+    assert_int_equal(tr_prune_needs_engine(&request, explain, &needs_engine), 0);
+    assert_true(needs_engine);
+    assert_int_equal(count_audit(), ROWS + 3);
+    open_engine();
+    retaining.retention.audit_ms = tr_clock_wall_ms() - (PAST_MS + 2000);
+    assert_true(keep(&retaining, &pruned));
+    assert_string_equal(explain, "");
+    assert_int_equal(pruned.parts[TR_PRUNED_AUDIT].count, ROWS);
+    assert_int_equal(pruned.parts[TR_PRUNED_EXECUTIONS].count, 0);
+    assert_int_equal(count_audit(), 3);
+    assert_int_equal(count_rows(&tr_execution_schema, OLD), 1);
+    tr_retaining_fini(&retaining);
+    close_engine();
+}
+
 /* Nothing goes, nothing is told, and it is tried again soon. */
 static void a_store_that_is_copied_is_left_alone(void **state)
 {
@@ -489,6 +532,7 @@ int main(void)
         CASE(labels_decide_how_long),
         CASE(what_is_unfinished_keeps_its_pieces),
         CASE(a_retention_is_kept),
+        CASE(the_audit_goes_by_age),
         CASE(a_store_that_is_copied_is_left_alone),
         CASE(who_is_unknown_is_forgotten),
         CASE(folders_and_results_go_by_age),

@@ -140,10 +140,12 @@ static void test_durability(void **state)
 static void test_retention(void **state)
 {
     (void)state;
-    require_good("retention: {executions: 30d, failed_attempts: 7d, cache: 1h30m}\n");
+    require_good("retention: {executions: 30d, failed_attempts: 7d, cache: 1h30m, "
+                 "audit: 365d}\n");
     assert_int_equal(settings.retention.executions_ms, 30 * 86400000ULL);
     assert_int_equal(settings.retention.failed_attempts_ms, 7 * 86400000ULL);
     assert_int_equal(settings.retention.cache_ms, 5400000);
+    assert_int_equal(settings.retention.audit_ms, 365 * 86400000ULL);
     require_problem("retention: {executions: 30}\n",
                     "s.yaml:1:25: '30' is no value for 'executions'; write a positive "
                     "duration with the units d h m s ms us, as 1h30m [InvalidValue]\n");
@@ -152,7 +154,7 @@ static void test_retention(void **state)
                     "'executions' [InvalidValue]\n");
     require_problem("retention: {nights: 30d}\n",
                     "s.yaml:1:13: 'nights' is no key of retention; its keys are executions, "
-                    "failed_attempts, cache, by_label [InvalidValue]\n");
+                    "failed_attempts, cache, audit, by_label [InvalidValue]\n");
 }
 
 static void test_retention_by_label(void **state)
