@@ -17,8 +17,8 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-/* How much of a response it asks for at once. */
-#define BLOCK_BYTES_MAX (32U << 10)
+/* How much of a response it asks for, and sends, at once. */
+#define BLOCK_BYTES_MAX TR_DOOR_TURN_BYTES
 #define BLOCK_BYTES_MIN 512U
 
 #define REQUEST_TIMEOUT \

@@ -9,13 +9,14 @@ Prints FIGURE VALUE UNIT WORKERS RSS_BYTES, as harness.py reads it.
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
 import wire
-from transfer import size_of, transfer
+from transfer import ROUNDS, size_of, transfer
 
 LOAD = pathlib.Path(__file__).resolve().parents[3] / "build/release/bench_api_load"
 WORKERS = 2
@@ -79,10 +80,9 @@ def files(size):
         while not (folder / "pid").exists() and time.monotonic() < end:
             time.sleep(0.02)
         url = f"http://127.0.0.1:{port}/large"
-        show("api_upload_mb_per_s", transfer(url, size_of(size), folder, is_upload=True), "MB/s",
-             server)
-        show("api_download_mb_per_s", transfer(url, size_of(size), folder, is_upload=False),
-             "MB/s", server)
+        for figure, is_upload in (("upload", True), ("download", False)):
+            speeds = [transfer(url, size_of(size), folder, is_upload) for _ in range(ROUNDS)]
+            show(f"api_{figure}_mb_per_s", statistics.median(speeds), "MB/s", server)
     finally:
         server.terminate()
         server.wait()
