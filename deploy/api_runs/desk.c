@@ -444,8 +444,9 @@ int tr_desk_new(struct tr_live *live, struct tr_desk **out)
         return error;
     }
     desk->live = live;
-    tr_work_queue_init(&desk->queue, &(struct tr_work_options){.do_work = read_on,
-                                                               .taken_max = TR_DESK_TAKEN_MAX});
+    const struct tr_work_options options = {
+        .do_work = read_on, .taken_max = TR_DESK_TAKEN_MAX, .yields = true};
+    tr_work_queue_init(&desk->queue, &options);
     (void)pthread_mutex_init(&desk->mutex, NULL);
     desk->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     error = desk->wake < 0 ? TR_SYSTEM : tr_live_watch(live, desk->wake);

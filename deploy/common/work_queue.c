@@ -4,7 +4,10 @@
 #include "deploy/common/work_queue.h"
 
 #include <errno.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "deploy/common/clock.h"
 #include "schemas/codec/error.h"
@@ -66,11 +69,22 @@ static bool take(struct tr_work_thread *thread, struct tr_work_list *taken)
     return taken->count > 0;
 }
 
+/* Of this thread alone, as Linux has it. Where it is not allowed it works as all do. */
+static void yield(void)
+{
+    id_t thread = (id_t)syscall(SYS_gettid);
+    int nice = getpriority(PRIO_PROCESS, thread) + TR_WORK_NICER;
+    (void)setpriority(PRIO_PROCESS, thread, nice);
+}
+
 static void *run(void *argument)
 {
     struct tr_work_thread *thread = argument;
     struct tr_work_queue *queue = thread->queue;
     struct tr_work_list taken = {.count = 0};
+    if (queue->options.yields) {
+        yield();
+    }
     pthread_mutex_lock(&queue->mutex);
     while (take(thread, &taken)) {
         bool is_stopping = queue->is_stopping;

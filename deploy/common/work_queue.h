@@ -20,6 +20,9 @@
 
 #define TR_WORK_THREADS_MAX 4
 
+/* By so much threads that yield are nicer (nice(2)): a tenth of a processor that others want. */
+#define TR_WORK_NICER 10
+
 /* A piece of work, the first member of whatever it is. */
 struct tr_work {
     struct tr_work *next;
@@ -44,6 +47,7 @@ struct tr_work_options {
     uint32_t rest_ms;
     size_t taken_max;   /* in one list; 0: one */
     size_t waiting_max; /* 0: as much as comes */
+    bool yields;        /* its threads are TR_WORK_NICER than others, so as to delay nobody */
 };
 
 struct tr_work_queue {

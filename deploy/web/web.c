@@ -482,7 +482,8 @@ int tr_web_new(const struct tr_web_options *options, struct tr_web **out)
         web->parts[i] =
             (struct tr_door_part){.prefix = prefixes[i], .handler = &handler, .self = web};
     }
-    tr_work_queue_init(&web->looking, &(struct tr_work_options){.do_work = do_work});
+    tr_work_queue_init(&web->looking,
+                       &(struct tr_work_options){.do_work = do_work, .yields = true});
     tr_work_queue_init(&web->acting, &(struct tr_work_options){.do_work = do_work});
     (void)pthread_mutex_init(&web->mutex, NULL);
     *out = web;

@@ -3,6 +3,10 @@
  */
 #include "deploy/common/work_queue.h"
 
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
@@ -195,6 +199,34 @@ static void test_it_rests_once_after_each_work(void **state)
     tr_work_queue_fini(&queue);
 }
 
+/* Notes how nice the thread is. */
+static void note_nice(void *self, struct tr_work_list *taken, bool is_stopping)
+{
+    (void)is_stopping;
+    (void)tr_work_list_take(taken);
+    *(int *)self = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid));
+}
+
+static void test_who_yields_is_nicer_than_all_others(void **state)
+{
+    (void)state;
+    int own = getpriority(PRIO_PROCESS, 0);
+    for (int yields = 0; yields < 2; yields++) {
+        int nice = -100;
+        struct piece piece = {.number = 0};
+        struct tr_work_queue queue;
+        tr_work_queue_init(&queue,
+                           &(struct tr_work_options){.do_work = note_nice, .yields = yields != 0});
+        assert_int_equal(tr_work_queue_begin(&queue, &nice), 0);
+        assert_int_equal(tr_work_queue_add(&queue, &piece.work), TR_WORK_TAKEN);
+        tr_work_queue_stop(&queue);
+        int most = 19 - own < TR_WORK_NICER ? 19 - own : TR_WORK_NICER;
+        assert_int_equal(nice - own, yields == 0 ? 0 : most);
+        assert_int_equal(getpriority(PRIO_PROCESS, 0), own);
+        tr_work_queue_fini(&queue);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_what_is_too_much_or_too_late_is_refused),
         cmocka_unit_test(test_what_waits_at_the_end_is_told),
         cmocka_unit_test(test_it_rests_once_after_each_work),
+        cmocka_unit_test(test_who_yields_is_nicer_than_all_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
