@@ -28,8 +28,8 @@ struct tri_library {
 const void *tri_library_open(struct tri_library *library);
 
 /*
- * Whether it is installed and has all of them. It is closed again, and its functions are not there
- * yet: for one that is opened later, if ever.
+ * Whether it is installed and has all of them, without opening it where that can be seen: for one
+ * that is opened later, if ever.
  */
 bool tri_library_is_there(const struct tri_library *library);
 

@@ -59,9 +59,12 @@ static void one_that_is_there_is_not_opened(void **state)
     struct functions functions = {.cube_root = NULL};
     struct tri_library there = {
         .name = LIBRARY, .names = names, .count = 2, .functions = &functions};
+    struct tri_library older = {
+        .name = LIBRARY, .names = unknown_names, .count = 2, .functions = &functions};
     struct tri_library gone = {.name = "libgone.so.9", .names = names, .functions = &functions};
     (void)state;
     assert_true(tri_library_is_there(&there));
+    assert_false(tri_library_is_there(&older));
     assert_false(tri_library_is_there(&gone));
     assert_int_equal(there.state, 0);
     assert_non_null(tri_library_open(&there));
