@@ -2,6 +2,7 @@
  * Attempts. An array is one attempt in Flyte, and its elements are what that has outside.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "actors/graph/document/json.h"
@@ -10,6 +11,9 @@
 #include "deploy/common/schemas.h"
 #include "deploy/history/elements.h"
 #include "schemas/codec/error.h"
+
+/* More elements have no array. */
+#define ELEMENT_DIGITS_MAX 9
 
 #define PHASE(name) FLYTEIDL__CORE__TASK_EXECUTION__PHASE__##name
 
@@ -74,12 +78,13 @@ static int take_attempt(void *self, const void *row)
     return tr_schemas_row_keep(arena, &tr_attempt_schema, added);
 }
 
-static int read_rows(struct reading *reading, struct tr_text path, uint32_t attempt)
+static int read_rows(struct reading *reading, struct tr_text path, uint64_t element,
+                     uint32_t attempt)
 {
     struct tr_reader_filter filters[] = {
         tr_filter_number("execution", TR_FILTER_EQUAL, reading->look->found.row.execution),
         tr_filter_text("path", TR_FILTER_EQUAL, path),
-        tr_filter_number("element", TR_FILTER_EQUAL, TR_ELEMENT_NONE),
+        tr_filter_number("element", TR_FILTER_EQUAL, element),
         tr_filter_number("attempt", TR_FILTER_EQUAL, attempt),
     };
     struct tr_reader_query query = {.record = &tr_attempt_schema,
@@ -106,7 +111,44 @@ bool tr_look_attempts_read(struct tr_look *look, const char *word, uint32_t atte
         attempts->count = attempt == UINT32_MAX || attempt == 0 ? 1 : 0;
         return true;
     }
-    int error = read_rows(&reading, attempts->node.path, attempt);
+    int error = read_rows(&reading, attempts->node.path, TR_ELEMENT_NONE, attempt);
+    attempts->items = reading.attempts.items;
+    attempts->count = reading.attempts.count;
+    return !tr_desk_failed(look->job, error);
+}
+
+/*
+ * The array and the number that a word such as n0-3 has, where it is no node: the path of the
+ * array. A number of more digits than an array has elements is none.
+ */
+static bool find_element(struct tr_look *look, const char *word, struct tr_text *path,
+                         uint64_t *element)
+{
+    struct tr_arena *arena = &look->job->arena;
+    const char *hyphen = strrchr(word, '-');
+    size_t digits = hyphen == NULL ? 0 : strspn(hyphen + 1, "0123456789");
+    struct tr_text array = {.data = word, .size = hyphen == NULL ? 0 : (size_t)(hyphen - word)};
+    struct tr_stop stop;
+    if (digits == 0 || digits > ELEMENT_DIGITS_MAX || hyphen[1 + digits] != '\0' ||
+        tr_node_id_find(arena, &look->route, tr_text_of(word), path, &stop) == 0 ||
+        tr_node_id_find(arena, &look->route, array, path, &stop) != 0) {
+        return false;
+    }
+    *element = strtoull(hyphen + 1, NULL, 10);
+    return stop.workflow->nodes[stop.node].kind == TR_NODE_MAP;
+}
+
+bool tr_look_element_attempts_read(struct tr_look *look, const char *word, uint32_t attempt,
+                                   struct tr_look_attempts *attempts)
+{
+    struct reading reading = {.look = look};
+    struct tr_text path;
+    uint64_t element;
+    *attempts = (struct tr_look_attempts){.count = 0};
+    if (!find_element(look, word, &path, &element)) {
+        return true;
+    }
+    int error = read_rows(&reading, path, element, attempt);
     attempts->items = reading.attempts.items;
     attempts->count = reading.attempts.count;
     return !tr_desk_failed(look->job, error);

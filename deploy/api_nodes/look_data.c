@@ -98,7 +98,8 @@ bool tr_look_deck(struct tr_look *look, const char *word, uint32_t attempt, stru
 {
     struct tr_desk_job *job = look->job;
     struct tr_look_attempts attempts;
-    if (!tr_look_attempts_read(look, word, attempt, &attempts)) {
+    if (!tr_look_element_attempts_read(look, word, attempt, &attempts) ||
+        (attempts.count == 0 && !tr_look_attempts_read(look, word, attempt, &attempts))) {
         return false;
     }
     if (attempts.count == 0 || attempts.is_array) {

@@ -22,7 +22,8 @@ TR_MUST_USE bool tr_look_data_read(struct tr_look *look, const char *word,
 Flyteidl__Admin__FlyteURLs *tr_look_data_urls(struct tr_look *look, const char *word);
 
 /*
- * The path of the deck of a node's attempt (UINT32_MAX: of its last one), or where it would be.
+ * The path of the deck of an attempt (UINT32_MAX: the last one) of a node, or of an element of an
+ * array, by a word such as n0-3; or where it would be.
  * False: the job has failed; with NOT_FOUND where no attempt has begun.
  */
 TR_MUST_USE bool tr_look_deck(struct tr_look *look, const char *word, uint32_t attempt,

@@ -62,6 +62,13 @@ struct tr_look_attempts {
 };
 TR_MUST_USE bool tr_look_attempts_read(struct tr_look *look, const char *word, uint32_t attempt,
                                        struct tr_look_attempts *attempts);
+
+/*
+ * The same of an element of an array, which is no node, by its array's word and its number: n0-3.
+ * None where the word is no such one. False: the job has failed.
+ */
+TR_MUST_USE bool tr_look_element_attempts_read(struct tr_look *look, const char *word,
+                                               uint32_t attempt, struct tr_look_attempts *attempts);
 Flyteidl__Admin__TaskExecution *tr_look_attempt_view(struct tr_look *look,
                                                      const struct tr_look_attempts *attempts,
                                                      uint32_t at);

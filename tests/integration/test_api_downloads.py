@@ -23,7 +23,7 @@ LEAVES = """
 import os, pathlib, sys
 from flyteidl.core import literals_pb2
 out = pathlib.Path(sys.argv[1])
-(out / "deck.html").write_text("<h1>deck</h1>")
+(out / "deck.html").write_text(f"<h1>deck{os.environ.get('TROUPE_ELEMENT', '')}</h1>")
 made = pathlib.Path(sys.argv[2]) / "made by it.txt"
 made.parent.mkdir(parents=True, exist_ok=True)
 made.write_text("0123456789")
@@ -44,6 +44,10 @@ workflow("flows.main", {}, [node("n0", "flows.leaves"),
                             node("n2", "flows.says", a=scalar(8))],
          {"o0": promise("n0"), "o1": promise("n1")}, {"o0": BLOB, "o1": INTEGER})
 plan("flows.main", "flows.main")
+task("flows.each", "", {"a": INTEGER}, BLOB,
+     args=["@PYTHON@", "@LEAVES@", "{{.outputPrefix}}", "{{.rawOutputDataPrefix}}"])
+workflow("flows.many", {}, [array("n0", "flows.each", a=numbers(1, 2))], {}, {})
+plan("flows.many", "flows.many")
 """
 
 DECKED = """
@@ -245,6 +249,34 @@ class DownloadsTest(ClientTest):
                                  "end-node": ""})
         self.assertEqual([each["closure"].get("deck_uri", "") for each in ones],
                          [of_node + "d", "", said, ""])
+
+    def test_elements_have_decks(self):
+        """They are no nodes, but have a word as what lies in them has: n0-1."""
+        self.write("leaves.py", LEAVES)
+        self.package(FLOWS.replace("@PYTHON@", str(KIT_PYTHON))
+                     .replace("@LEAVES@", str(self.folder / "leaves.py")))
+        self.troupe("apply", "flows.tgz", "--version", "v1")
+        self.address, = self.serve()
+        self.troupe("submit", "flows.tgz", "flows.many", "--name", "all", "--wait", "--version",
+                    "v1")
+        begin = "flyte://v1/default/development/all"
+        link, first, again = self.ask("answers", calls=[
+            ["CreateDownloadLink", {"artifact_type": "ARTIFACT_TYPE_DECK", "node_execution_id": {
+                "node_id": "n0-1", "execution_id": dict(WHERE, name="all")}}],
+            ["GetData", {"flyte_url": f"{begin}/n0-0/d"}],
+            ["GetData", {"flyte_url": f"{begin}/n0-0/0/d"}]])
+        self.assertEqual(self.got(link["signed_url"][0])[2], b"<h1>deck1</h1>")
+        for each in (first, again):
+            self.assertEqual(self.got(each["pre_signed_urls"]["signed_url"][0])[2],
+                             b"<h1>deck0</h1>")
+        none = "the execution 'all' has no node '{}', or it has not begun"
+        rows = [("n0", "the node 'n0' has no attempt with a deck"), ("n0-2", none.format("n0-2")),
+                ("n0-0/1", none.format("n0-0")), ("n0-", none.format("n0-")),
+                ("n0-0000000000", none.format("n0-0000000000")), ("n9-1", none.format("n9-1"))]
+        self.assertEqual(
+            self.ask("outcomes", calls=[["GetData", {"flyte_url": f"{begin}/{word}/d"}]
+                                        for word, _ in rows]),
+            [["NOT_FOUND", words] for _, words in rows])
 
     def check_wrong(self, node):
         shape = ("write flyte://v1/PROJECT/DOMAIN/EXECUTION/NODE[/ATTEMPT]/(i|o|d)[/NAME]")
