@@ -660,6 +660,7 @@ static int look_again(struct tri_postgres *self, const struct tri_store_options 
     int error = has_engine(self, &is_held);
     if (error == 0 && !is_held) {
         error = apply_rest(options);
+        error = error == TR_STORE_LOCKED ? 0 : error; /* one has come meanwhile, and applies it */
     }
     if (error == 0) {
         tri_store_ask(options->folder);
