@@ -450,6 +450,8 @@ EXCEPTIONS = [
     ("flows/*.py", "examples/flyte/REMOTE.md", "the page shows it, and its reader writes it"),
     ("again.py", "examples/flyte/REMOTE.md", "the page shows it, and its reader writes it"),
     ("config.yaml", "examples/flyte/REMOTE.md", "troupe config writes it"),
+    ("flows/*.py", "examples/flyte/TOKENS.md", "the page shows it, and its reader writes it"),
+    ("*.yaml", "examples/flyte/TOKENS.md", "the page shows it, and its reader writes it"),
     ("sum.py", "examples/MIGRATING.md", "the page shows it, and its reader writes it"),
     ("total.py", "examples/TROUBLESHOOTING.md", "the page shows it, and its reader writes it"),
     ("limited.yaml", "examples/TROUBLESHOOTING.md", "the page shows it, and its reader writes it"),
