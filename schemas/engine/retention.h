@@ -26,8 +26,8 @@
 /*
  * Forgets a share of executions that have ended, whose numbers lie behind each other, eight bytes
  * each; to be asked with those that are left until none is. Or, where it names none, all of the
- * graphs whose hashes lie behind each other, but for those that were put after `before_ms`. Or, with
- * neither, a share of the audit, as far as it is of before `audit_before_ms`.
+ * graphs whose hashes lie behind each other, but for those that were put after `before_ms`. Or,
+ * with neither, a share of the audit, as far as it is of before `audit_before_ms`.
  */
 #define TR_FORGET_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, executions, 1, 0)     \
@@ -36,8 +36,8 @@
     FIELD(u64, audit_before_ms, 2, 0)
 
 /*
- * So many of the first are `done`, and so many `rows` are deleted; one that the history does not have (any more) is, too. TR_BUSY:
- * the first one has not ended.
+ * So many of the first are `done`, and so many `rows` are deleted; one that the history does not
+ * have (any more) is done, too. TR_BUSY: the first one has not ended.
  */
 #define TR_FORGOTTEN_FIELDS(FIELD, ARRAY) \
     FIELD(i64, error, 1, 0)               \
