@@ -149,6 +149,16 @@ TR_MUST_USE int tr_host_tell(struct tr_host *host, struct tr_ref to, const struc
                              const void *body);
 
 /*
+ * The singleton of a behaviour and a name: an actor without a parent that is there once among all
+ * hosts of a store, on the host of its partition. It begins with the first call of any host, its
+ * state all zeros, and does not end by itself; `shard` tells several of one name apart. Returns
+ * when that is committed. TR_EXISTS: its place is taken by another name; TR_INVALID: the name is
+ * empty or too long, or this host was not told of partitions; TR_BUSY; those of tr_host_ask.
+ */
+TR_MUST_USE int tr_host_singleton(struct tr_host *host, const struct tr_behaviour *behaviour,
+                                  struct tr_text name, uint32_t shard, struct tr_ref *singleton);
+
+/*
  * Waits until the actor has ended and returns its reason: 0 or a tr_error. If it had ended before,
  * the reason is TR_NO_ACTOR, unless it was spawned with is_watched. `timeout_ms` 0 waits for ever;
  * TR_TIMEOUT does not change the actor.

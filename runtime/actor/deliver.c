@@ -145,6 +145,12 @@ struct tri_message *tri_mailbox_pop(struct tri_worker *worker, struct tri_actor 
     return message;
 }
 
+/* A control that is a question, too. */
+static bool begins_singleton(const struct tri_message *message)
+{
+    return tr_envelope_get(message->bytes, 16, type) == tr_begin_singleton_schema.id;
+}
+
 /* Answers a question with its failure. */
 static void answer_failed(struct tri_worker *worker, const struct tri_message *message, int reason)
 {
@@ -198,7 +204,7 @@ static void remember(struct tri_worker *worker, const struct tri_message *messag
 void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int reason)
 {
     uint8_t kind = tr_envelope_get(message->bytes, 8, kind);
-    if (kind == TR_KIND_ASK || kind == TR_KIND_CALL) {
+    if (kind == TR_KIND_ASK || kind == TR_KIND_CALL || begins_singleton(message)) {
         answer_failed(worker, message, reason);
     }
     if (kind == TR_KIND_CONTROL) {
@@ -396,6 +402,10 @@ void tri_deliver_unspawned(struct tri_worker *worker, struct tr_key spawned)
 static void deliver_absent(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
+    if (TR_UNLIKELY(begins_singleton(message))) {
+        tri_singleton_begin(worker, message);
+        return;
+    }
     const struct tri_group *group = tri_group_find(worker, to.group);
     bool is_from_here = (to.serial & (TR_WORKERS_MAX - 1)) == worker->index;
     bool may_come =

@@ -299,6 +299,21 @@ bool tri_parent_address_is_known(struct tri_worker *worker, struct tr_key parent
 void tri_parent_address_forget(struct tri_worker *worker, struct tr_key parent);
 void tri_parent_addresses_fini(struct tri_worker *worker);
 
+/* --------------------------------------------------------------- singleton.c */
+
+/*
+ * Where a singleton of this name and shard is, whether it has begun or not; without incarnation.
+ * TR_INVALID: no name, one of more than TR_NAME_BYTES_MAX, or a host that was not told of
+ * partitions.
+ */
+TR_MUST_USE int tri_singleton_ref(const struct tri_shared *shared, struct tr_text name,
+                                  uint32_t shard, struct tr_ref *singleton);
+/* A begin_singleton for one that is not here, on the worker of its key; takes the message. */
+void tri_singleton_begin(struct tri_worker *worker, struct tri_message *message);
+/* The same for one that is here: says so, or that this key has another name (TR_EXISTS). */
+void tri_singleton_confirm(struct tri_worker *worker, struct tri_actor *actor,
+                           const struct tr_message *question);
+
 /* --------------------------------------------------------------- queue.c */
 
 /* Puts a runnable actor at the end of its queue. */

@@ -455,9 +455,13 @@ static const struct {
     void (*act)(struct tri_worker *worker, struct tri_actor *actor,
                 const struct tr_message *message);
 } controls[] = {
-    {&tr_monitor_schema, control_monitor}, {&tr_demonitor_schema, control_demonitor},
-    {&tr_resume_schema, control_resume},   {&tr_mute_schema, control_mute},
-    {&tr_unmute_schema, control_unmute},   {&tr_spread_schema, control_spread},
+    {&tr_monitor_schema, control_monitor},
+    {&tr_demonitor_schema, control_demonitor},
+    {&tr_resume_schema, control_resume},
+    {&tr_mute_schema, control_mute},
+    {&tr_unmute_schema, control_unmute},
+    {&tr_spread_schema, control_spread},
+    {&tr_begin_singleton_schema, tri_singleton_confirm},
 };
 
 void tri_actor_control(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *raw)

@@ -46,9 +46,10 @@ struct tri_shared {
     struct tri_directory directory; /* the hosts */
     struct tri_owners owners;       /* which of them has which group, at the start */
     bool has_partitions; /* it was told who has them, and a store may have those of others, too */
-    uint8_t slot;        /* of this host among those of its store */
-    uint64_t voice;      /* the group in which it speaks to others itself */
-    void *program;       /* tr_program */
+    uint32_t partition_count; /* of all hosts; 0: it was not told */
+    uint8_t slot;             /* of this host among those of its store */
+    uint64_t voice;           /* the group in which it speaks to others itself */
+    void *program;            /* tr_program */
     struct tr_bounds bounds;
     bool is_balanced;             /* actors move from busy workers to idle ones */
     atomic_bool has_lost_workers; /* the store has counters of workers beyond this start's */

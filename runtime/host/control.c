@@ -544,6 +544,21 @@ int tr_host_poll(struct tr_host *host, int descriptor, uint64_t timeout_ms)
     return atomic_load(&host->fatal);
 }
 
+/*
+ * An actor on a host that is lost answers when this host has taken its partition, which is this
+ * thread's work. Following asks no actor, so no answer is awaited twice.
+ */
+static int follow_meanwhile(struct tr_host *host)
+{
+    if (host->is_following) {
+        return 0;
+    }
+    host->is_following = true;
+    int error = tr_host_follow(host);
+    host->is_following = false;
+    return error;
+}
+
 /* Waits for the answer of an actor. */
 static int await_reply(struct tr_host *host, const struct tri_asking *asking, uint64_t timeout_ms)
 {
@@ -553,6 +568,9 @@ static int await_reply(struct tr_host *host, const struct tri_asking *asking, ui
         int error = why_stop(host, &waiting);
         if (error == 0 && timeout_ms != 0 && waited_ms >= timeout_ms) {
             error = TR_TIMEOUT;
+        }
+        if (error == 0) {
+            error = follow_meanwhile(host);
         }
         if (error != 0) {
             return error;
@@ -567,22 +585,57 @@ static int await_reply(struct tr_host *host, const struct tri_asking *asking, ui
  * The number is known only after the question was sent, and is set before anything is read, so no
  * answer is missed.
  */
+static int ask(struct tr_host *host, struct tr_ref to, uint8_t kind, const struct tr_schema *schema,
+               const void *body, uint64_t timeout_ms, struct tri_asking *asking)
+{
+    if (!host->is_started) {
+        return TR_CLOSED;
+    }
+    int error = tell_actor(host, to, kind, schema, body);
+    if (error != 0) {
+        return error;
+    }
+    asking->ask = host->sender.said;
+    host->asking = asking;
+    error = await_reply(host, asking, timeout_ms);
+    host->asking = NULL;
+    return error;
+}
+
 int tr_host_ask(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
                 const void *body, uint64_t timeout_ms,
                 void (*take)(void *self, const struct tr_message *answer), void *self)
 {
     struct tri_asking asking = {.take = take, .self = self};
-    if (!host->is_started) {
-        return TR_CLOSED;
+    return ask(host, to, TR_KIND_ASK, schema, body, timeout_ms, &asking);
+}
+
+/* What is said of a singleton. */
+static void take_singleton(void *self, const struct tr_message *message)
+{
+    struct answer *answer = self;
+    struct tr_control_reply reply;
+    if (tr_message_read(message, control_reply, &reply) == 0) {
+        answer->reason = -(int)reply.reason;
+        answer->actor = reply.actor;
     }
-    int error = tell_actor(host, to, TR_KIND_ASK, schema, body);
-    if (error != 0) {
-        return error;
+}
+
+int tr_host_singleton(struct tr_host *host, const struct tr_behaviour *behaviour,
+                      struct tr_text name, uint32_t shard, struct tr_ref *singleton)
+{
+    struct answer answer = {.reason = TR_MALFORMED}; /* until one is read */
+    struct tri_asking asking = {.take = take_singleton, .self = &answer};
+    const struct tr_begin_singleton begin = {.behaviour = behaviour->id, .name = name};
+    struct tr_ref to;
+    int error = tri_singleton_ref(&host->shared, name, shard, &to);
+    if (error == 0) {
+        error = ask(host, to, TR_KIND_CONTROL, &tr_begin_singleton_schema, &begin, 0, &asking);
     }
-    asking.ask = host->sender.said;
-    host->asking = &asking;
-    error = await_reply(host, &asking, timeout_ms);
-    host->asking = NULL;
+    error = error != 0 ? error : answer.reason;
+    if (error == 0) {
+        *singleton = answer.actor;
+    }
     return error;
 }
 

@@ -105,6 +105,7 @@ static int fill_owners(struct tri_shared *shared, const struct tr_host_options *
     }
     owners->view = options->view;
     shared->has_partitions = options->number != 0 && options->partitions != NULL;
+    shared->partition_count = shared->has_partitions ? (uint32_t)options->partition_count : 0;
     uint64_t first = tri_owners_nth(owners, options->number, 0);
     shared->voice = first < TR_PARTITIONS_MAX ? tri_partition_voice(first) : shared->host.key.group;
     int error = 0;

@@ -403,6 +403,64 @@ static void takes_over_from_a_host_that_never_began(void **state)
     tr_host_free(host);
 }
 
+/* Some in partitions of either host. */
+#define SINGLETONS 8
+
+static void get_singletons(struct tr_host *host, struct tr_ref *singletons)
+{
+    for (uint32_t shard = 0; shard < SINGLETONS; shard++) {
+        assert_int_equal(tr_host_singleton(host, talkers_behaviours[0], tr_text_of("listener"),
+                                           shard, &singletons[shard]),
+                         0);
+    }
+}
+
+static void ask_for_all(int telling, int waiting)
+{
+    struct tr_ref singletons[SINGLETONS];
+    struct tr_host *host = start(0, addresses[0]);
+    (void)waiting;
+    get_singletons(host, singletons);
+    say(telling, singletons, sizeof singletons);
+    while (true) {
+        follow(host);
+    }
+}
+
+static size_t count_here(const struct tr_host *host, const struct tr_ref *singletons)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < SINGLETONS; i++) {
+        count += tri_owners_is_here(&host->shared.owners, singletons[i].key.group);
+    }
+    return count;
+}
+
+/*
+ * Each is there once, whoever asks for it; whoever asks while its host is lost gets it when it has
+ * gone on elsewhere.
+ */
+static void a_singleton_is_there_once(void **state)
+{
+    struct tr_ref theirs[SINGLETONS];
+    struct tr_ref ours[SINGLETONS];
+    (void)state;
+    lease_ms = TRI_MEMBER_LEASE_MS_MIN;
+    struct apart first = begin_apart(0, ask_for_all);
+    struct tr_host *host = start(1, addresses[1]);
+    get_singletons(host, ours);
+    hear(&first, theirs, sizeof theirs);
+    assert_memory_equal(ours, theirs, sizeof ours);
+    size_t here = count_here(host, ours);
+    assert_true(here > 0 && here < SINGLETONS);
+    end_apart(&first);
+    get_singletons(host, theirs);
+    assert_memory_equal(ours, theirs, sizeof ours);
+    assert_int_equal(count_here(host, ours), SINGLETONS);
+    assert_int_equal(tri_owners_count(&host->shared.owners, 2), PARTITIONS);
+    tr_host_free(host);
+}
+
 static void finds_a_host_that_has_begun_anew_elsewhere(void **state)
 {
     struct tr_ref listeners[2];
@@ -463,6 +521,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(takes_back_what_nobody_has_got, begin, end),
         cmocka_unit_test_setup_teardown(takes_over_from_a_host_that_never_began, begin, end),
         cmocka_unit_test_setup_teardown(finds_a_host_that_has_begun_anew_elsewhere, begin, end),
+        cmocka_unit_test_setup_teardown(a_singleton_is_there_once, begin, end),
         cmocka_unit_test_setup_teardown(refuses_what_members_cannot_do, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
