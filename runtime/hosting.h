@@ -83,8 +83,7 @@ struct tr_host_options {
     /*
      * One that works beside other hosts of a store in a database, by the store's table of hosts:
      * its number and all below but `listen` are found there, and kept up by tr_host_follow; what
-     * hosts say to each other is encrypted. It listens where the others reach it, and runs no
-     * processes.
+     * hosts say to each other is encrypted. It listens where the others reach it.
      */
     bool is_member;
     /*

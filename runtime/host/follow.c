@@ -118,12 +118,6 @@ static int check(const struct tr_host *host, const struct tr_host_options *optio
                        "a host that works beside others has to listen where they reach it");
         return TR_INVALID;
     }
-    if (options->keeper_command != NULL) {
-        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
-                       "a host that works beside others runs no processes: nobody would know where "
-                       "one has begun");
-        return TR_INVALID;
-    }
     return 0;
 }
 

@@ -150,7 +150,7 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     uint64_t cell = tri_kept_clock_cell(options->number, options->slot);
     int error = tri_kept_clock_load(host->store, cell, &kept);
     if (error == 0) {
-        error = tri_host_tenures_load(host, &kept);
+        error = tri_host_tenures_load(host, options, &kept);
     }
     shared->life = tri_life_begin(host->env, kept);
     atomic_init(&shared->next_number, host->store == NULL ? 1 : host->store->last_number + 1);

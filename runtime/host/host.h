@@ -63,7 +63,8 @@ struct tr_host {
     bool is_following;                 /* while it waits for an actor */
     struct tri_membership *membership; /* of a store that has hosts; NULL: it has none */
     struct tri_process_hosts process_hosts;
-    struct tri_tenures tenures; /* which hosts have had the store */
+    struct tri_tenures tenures;                      /* which hosts have had the store */
+    struct tri_partition_tenures *partition_tenures; /* of a host beside others, instead */
     /* The program's own place; used by the thread that made the host. */
     struct tri_sender sender;
     uint64_t requests;

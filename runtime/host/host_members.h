@@ -9,13 +9,22 @@
 #include "runtime/services/process_service.h"
 
 /*
- * Before the clocks of this life begin: reads who has had the store, and lets the clock go on
- * behind all that another host may have read, if this one has had it last no more.
+ * Before the clocks of this life begin: reads who has had the store, or this host's partitions, and
+ * lets the clock go on behind all that another host may have read, if this one has had it last no
+ * more.
  */
-TR_MUST_USE int tri_host_tenures_load(struct tr_host *host, struct tri_kept_clock *kept);
+TR_MUST_USE int tri_host_tenures_load(struct tr_host *host, const struct tr_host_options *options,
+                                      struct tri_kept_clock *kept);
 
 /* Once they have begun: writes down that this host has it from now on. Errors of a commit. */
 TR_MUST_USE int tri_host_tenures_begin(struct tr_host *host);
+
+/*
+ * Before a host beside others runs what a view gives it: writes down that it has these partitions
+ * since then; `store` is the one that they are read from. Errors of reading and of tr_host_write.
+ */
+TR_MUST_USE int tri_host_tenures_take(struct tr_host *host, struct tri_store *store,
+                                      const struct tr_host_view *view, uint64_t since_ms);
 
 /*
  * Begins to say that the host lives, if its store has hosts; before anything is loaded. `fail`

@@ -22,7 +22,8 @@
  * behind what was stored, since that was put there in step 3.
  *
  * A crash at any moment leaves it to the next start, or to whoever takes the partitions then: the
- * store is not changed before the change of the owners.
+ * store is not changed before the change of the owners, but for who has the partitions since when
+ * (../members/partition_tenures.h).
  */
 #include "runtime/host/take.h"
 
@@ -33,6 +34,7 @@
 #include "runtime/crashes/poison_message.h"
 #include "runtime/host/adopt.h"
 #include "runtime/host/control.h"
+#include "runtime/host/host_members.h"
 #include "runtime/host/interhost_thread.h"
 #include "runtime/host/load.h"
 #include "runtime/journal/crashes.h"
@@ -533,11 +535,17 @@ static int read_all(struct tri_take *take, struct tr_host *host, struct tri_stor
     return error != 0 ? error : find_all(take);
 }
 
+/* Strictly behind all that is stored: so attempts that begin here are told from earlier ones. */
+static uint64_t since_ms(const struct tri_take *take)
+{
+    return take->steady_ms + 1;
+}
+
 /* Before anything of the lost host runs here: for its actors no time goes back. */
 static void reach_clock(const struct tri_take *take)
 {
     struct tr_host *host = take->adopting.host;
-    tri_life_reach(&host->shared.life, tri_monotonic_ns(host->env), take->steady_ms);
+    tri_life_reach(&host->shared.life, tri_monotonic_ns(host->env), since_ms(take));
 }
 
 static int load_all(struct tri_take *take)
@@ -577,6 +585,9 @@ int tri_take_prepare(struct tr_host *host, const struct tr_host_view *view, stru
     take->view = view;
     take->adopting.host = host;
     error = read_all(take, host, store);
+    if (error == 0) {
+        error = tri_host_tenures_take(host, store, view, since_ms(take));
+    }
     if (error == 0) {
         error = load_all(take);
     }

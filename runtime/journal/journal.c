@@ -150,6 +150,9 @@ static int each_op(const struct tri_pending *pending, struct tri_journal *journa
     size_t offset = 0;
     int error = 0;
     while (error == 0 && tri_batch_next(batch, &offset, &op)) {
+        if (op.kind == TRI_OP_CALL && op.type == TRI_PLACE_PROCESSES) {
+            journal->has_process_calls = true;
+        }
         if ((op.kind == TRI_OP_CALL) == calls) {
             error = calls ? tri_outbox_add(&journal->sender.outbox, op.type, op.data, true)
                           : tri_commit_batch_add(&journal->commit, &op);
@@ -185,11 +188,16 @@ static size_t clock_ops(const struct tri_journal *journal, const struct tri_kept
  * Adds the clock to this commit if it is older than TR_CLOCK_KEPT_MS. It costs no commit of its
  * own, and an idle host writes nothing. `kept` is a field of the journal because the operation
  * points to its bytes until the commit returns.
+ *
+ * Of a host among several each commit that lets a process begin has the clock: so no process was
+ * asked for later than what is stored, and whoever takes its work knows whose each was
+ * (runtime/members/tenure.h).
  */
 static int add_clock(struct tri_journal *journal, uint64_t now_ns)
 {
-    bool is_kept =
+    bool is_recent =
         journal->clock_ns != 0 && now_ns - journal->clock_ns < (uint64_t)TR_CLOCK_KEPT_MS * 1000000;
+    bool is_kept = is_recent && !(journal->has_process_calls && journal->clock_cell != 0);
     struct tri_op ops[2];
     int error = 0;
     if (journal->life == NULL || is_kept) {
@@ -216,6 +224,7 @@ static int gather(struct tri_journal *journal, uint64_t now_ns, uint64_t *last_n
     uint64_t number = journal->committed_number;
     const struct tri_pending *pending = journal->pending;
     uint64_t size_bytes = 0;
+    journal->has_process_calls = false;
     /*
      * The bounds are checked between batches only. A batch is never split over two commits: it is
      * the state of a worker between two messages, and half of it would be a state that never was.

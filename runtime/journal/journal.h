@@ -73,6 +73,7 @@ struct tri_journal {
     const struct tri_life *life; /* whose steady clock is stored; NULL: none is */
     uint64_t clock_cell;         /* of this host alone; 0: it has none */
     uint64_t clock_ns;           /* when the clock was last stored, or 0 */
+    bool has_process_calls;      /* the current commit */
     struct tri_kept_clock kept;  /* the stored clock */
 };
 
@@ -85,7 +86,7 @@ void tri_journal_fini(struct tri_journal *journal);
  * From now on commits store the steady clock of this life, so that the next life continues it: the
  * first commit, one every TR_CLOCK_KEPT_MS, and that of tri_journal_end. It outlives the journal;
  * NULL: they store none. A host among several that use the store has a `cell` of its own beside
- * that of all (0: it is alone).
+ * that of all (0: it is alone), and each commit that lets a process begin has the clock, too.
  */
 void tri_journal_keep_clock(struct tri_journal *journal, const struct tri_life *life,
                             uint64_t cell);

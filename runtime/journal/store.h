@@ -84,6 +84,7 @@ enum tri_meta {
     /* + slot × TR_WORKERS_MAX + worker: the same as NEXT_GROUP, of a host among several */
     TRI_META_NEXT_GROUP_OF_SLOT = 1 << 20,
     TRI_META_CLOCK_OF_SLOT = 1 << 21, /* + slot: the same as CLOCK, of a host among several */
+    TRI_META_TENURES_OF_PARTITION = 1 << 22, /* + partition: the same as TENURES, of it alone */
 };
 
 /* One operation. The caller owns `data` and keeps it until commit returns. */

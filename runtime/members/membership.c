@@ -126,13 +126,14 @@ int tri_membership_lost(struct tri_membership *membership, uint64_t host, char *
     if (membership->renewals == 0) {
         (void)snprintf(words, size, "it is not known yet what became of the host where it began");
     } else {
-        uint64_t end_ms = member == NULL ? 0 /* it was forgotten */
-                                         : tri_member_processes_end_ms(&membership->view, member);
+        /* It was forgotten; or it has lost all, and whoever gets some again has ended them. */
+        bool has_ended = member == NULL || member->owned > 0;
+        uint64_t end_ms = has_ended ? 0 : tri_member_processes_end_ms(&membership->view, member);
         error = end_ms == 0 ? 0 : TR_BUSY;
         if (end_ms != 0) {
             explain_wait(&membership->view, member, end_ms, words, size);
         } else {
-            (void)snprintf(words, size, "it ran on host %s, which has the work no more",
+            (void)snprintf(words, size, "it ran on host %s, which has that work no more",
                            member != NULL ? member->name : "that was forgotten");
         }
     }

@@ -168,9 +168,9 @@ static int take_run_of_another(struct tri_process_service *service, const struct
         return 0;
     }
     int error = tr_process_run_unpack(call->body, call->version, &run);
-    int lost = error != 0
-                   ? 0
-                   : service->hosts->lost(service->hosts->self, run.asked_ms, words, sizeof words);
+    int lost = error != 0 ? 0
+                          : service->hosts->lost(service->hosts->self, call->caller.ref.key.group,
+                                                 run.asked_ms, words, sizeof words);
     *is_anothers = lost != 0;
     if (lost == TR_BUSY) {
         const struct tr_process_refused refused = {

@@ -50,11 +50,11 @@ struct tri_process_hosts {
     bool (*has_others)(void *self);
     void (*keep)(void *self, enum tri_process_bound bound);
     /*
-     * Whether an attempt that was first asked for at `asked_ms` began on another host, and what of
-     * that host may still run: 0: this host may begin it; TR_BUSY: that may still run, TR_CLOSED:
-     * it has ended, each with words.
+     * Whether an attempt of a group that was first asked for at `asked_ms` began on another host,
+     * and what of that host may still run: 0: this host may begin it; TR_BUSY: that may still run,
+     * TR_CLOSED: it has ended, each with words.
      */
-    int (*lost)(void *self, uint64_t asked_ms, char *words, size_t size);
+    int (*lost)(void *self, uint64_t group, uint64_t asked_ms, char *words, size_t size);
 };
 
 /* Options of a process service. */

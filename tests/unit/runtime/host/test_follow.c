@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/host/host_members.h"
 #include "runtime/journal/store_folder.h"
 #include "runtime/store_care.h"
 #include "runtime/store_open.h"
@@ -461,6 +462,71 @@ static void a_singleton_is_there_once(void **state)
     tr_host_free(host);
 }
 
+#define WORDS_BYTES 400
+
+static uint64_t now_ms(const struct tr_host *host)
+{
+    return tri_life_steady_ms(&host->shared.life, tri_monotonic_ns(host->env));
+}
+
+/* What the process service is told of an attempt. */
+static int ask_lost(struct tr_host *host, uint64_t group, uint64_t asked_ms, char *words)
+{
+    const struct tri_process_hosts *hosts = tri_host_members_processes(host);
+    words[0] = '\0';
+    return hosts->lost(hosts->self, group, asked_ms, words, WORDS_BYTES);
+}
+
+static void expect_lost(struct tr_host *host, uint64_t group, uint64_t asked_ms, int error,
+                        const char *what)
+{
+    char words[WORDS_BYTES];
+    for (int i = 0; ask_lost(host, group, asked_ms, words) != error; i++) {
+        if (i >= ROUNDS_MAX) {
+            fail_msg("%s", words);
+        }
+        follow(host);
+    }
+    if (strstr(words, what) == NULL) {
+        fail_msg("%s", words);
+    }
+}
+
+/*
+ * What a lost host may still run is not begun anew before that has ended; what is asked for later,
+ * or elsewhere, begins at once. A start knows it, too.
+ */
+static void knows_which_attempts_a_lost_host_had(void **state)
+{
+    struct tr_ref listeners[2];
+    (void)state;
+    lease_ms = TRI_MEMBER_LEASE_MS_MIN;
+    struct apart first = begin_apart(0, listen_twice);
+    hear(&first, listeners, sizeof listeners);
+    struct tr_host *host = start(1, addresses[1]);
+    const uint64_t theirs = listeners[1].key.group;
+    const uint64_t ours = talkers_listen(host).key.group;
+    const uint64_t asked_ms = tri_life_steady_ms(&host->shared.life, host->shared.life.start_ns);
+    talkers_speak(host, listeners[0]);
+    end_apart(&first);
+    stand_spoil(stand, "UPDATE hosts SET processes = 1 WHERE number = 1");
+    for (int i = 0; tri_owners_count(&host->shared.owners, 2) < PARTITIONS; i++) {
+        assert_true(i < ROUNDS_MAX);
+        follow(host);
+    }
+    expect_lost(host, theirs, asked_ms, TR_BUSY, "it began on host a, dead since");
+    expect_lost(host, theirs, now_ms(host), 0, "");
+    expect_lost(host, ours, asked_ms, 0, "");
+    stand_spoil(stand, "UPDATE hosts SET processes = 0 WHERE number = 1");
+    expect_lost(host, theirs, asked_ms, TR_CLOSED, "it ran on host a");
+    tr_host_free(host);
+    host = start(1, addresses[1]);
+    expect_lost(host, theirs, asked_ms, TR_CLOSED, "it ran on host a");
+    expect_lost(host, theirs, now_ms(host), 0, "");
+    expect_lost(host, ours, asked_ms, 0, "");
+    tr_host_free(host);
+}
+
 static void finds_a_host_that_has_begun_anew_elsewhere(void **state)
 {
     struct tr_ref listeners[2];
@@ -498,13 +564,9 @@ static void expect_refused(const struct tr_host_options *options, const char *wh
 
 static void refuses_what_members_cannot_do(void **state)
 {
-    static const char *const keeper[] = {"troupe", "keeper", NULL};
     char folder[SCRIPTED_PATH_BYTES];
     (void)state;
-    struct tr_host_options options = options_of(0, addresses[0]);
-    options.keeper_command = keeper;
-    expect_refused(&options, "runs no processes");
-    options = options_of(0, NULL);
+    struct tr_host_options options = options_of(0, NULL);
     expect_refused(&options, "has to listen");
     scripted_folder(folder);
     options = options_of(0, addresses[0]);
@@ -522,6 +584,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(takes_over_from_a_host_that_never_began, begin, end),
         cmocka_unit_test_setup_teardown(finds_a_host_that_has_begun_anew_elsewhere, begin, end),
         cmocka_unit_test_setup_teardown(a_singleton_is_there_once, begin, end),
+        cmocka_unit_test_setup_teardown(knows_which_attempts_a_lost_host_had, begin, end),
         cmocka_unit_test_setup_teardown(refuses_what_members_cannot_do, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

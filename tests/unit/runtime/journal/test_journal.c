@@ -231,6 +231,42 @@ static void test_the_clock_is_kept_now_and_then(void **state)
     end();
 }
 
+/* A batch that lets a process begin. */
+static void send_process(uint64_t number)
+{
+    struct tri_batch batch = {0};
+    static const uint8_t call[8];
+    tri_batch_add_call(&batch, TRI_PLACE_PROCESSES, (struct tr_bytes){call, sizeof call});
+    send_taken(&batch, number, 0);
+}
+
+/* Beside other hosts: no process is asked for later than what is stored. */
+static void test_the_clock_is_kept_with_each_process(void **state)
+{
+    (void)state;
+    const uint64_t cells[] = {0, TRI_META_CLOCK_OF_SLOT};
+    for (size_t i = 0; i < TR_COUNT_OF(cells); i++) {
+        begin();
+        struct tri_journal *journal = &stage.host.journal;
+        tri_journal_keep_clock(journal, &stage.host.shared.life, cells[i]);
+        send_batch(1, 0);
+        stage_run(&stage);
+        uint64_t first_ms = stored_clock_ms();
+        stage_advance(&stage, 7);
+        send_batch(2, 0);
+        stage_run(&stage);
+        assert_int_equal(stored_clock_ms(), first_ms);
+        send_process(3);
+        stage_run(&stage);
+        assert_int_equal(stored_clock_ms(), cells[i] == 0 ? first_ms : first_ms + 7);
+        stage_advance(&stage, 2);
+        send_batch(4, 0); /* which has none */
+        stage_run(&stage);
+        assert_int_equal(stored_clock_ms(), cells[i] == 0 ? first_ms : first_ms + 7);
+        end();
+    }
+}
+
 /* What the next life makes of it. */
 static void test_a_life_goes_on_where_the_last_one_was(void **state)
 {
@@ -322,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_many_bytes_become_several_commits),
         cmocka_unit_test(test_a_failed_commit_lets_nothing_go),
         cmocka_unit_test(test_the_clock_is_kept_now_and_then),
+        cmocka_unit_test(test_the_clock_is_kept_with_each_process),
         cmocka_unit_test(test_a_life_goes_on_where_the_last_one_was),
         cmocka_unit_test(test_memory_is_given_back_after_much_work_alone),
         cmocka_unit_test(test_memory_is_given_back_after_some_work_long_ago),
