@@ -152,7 +152,8 @@ TR_MUST_USE int tr_host_tell(struct tr_host *host, struct tr_ref to, const struc
  * hosts of a store, on the host of its partition. It begins with the first call of any host, its
  * state all zeros, and does not end by itself; `shard` tells several of one name apart. Returns
  * when that is committed. TR_EXISTS: its place is taken by another name; TR_INVALID: the name is
- * empty or too long, or this host was not told of partitions; TR_BUSY; those of tr_host_ask.
+ * empty or too long, or this host was not told of partitions; TR_BUSY: later again, since there is
+ * no memory for it now or its partition is being given to another host; those of tr_host_ask.
  */
 TR_MUST_USE int tr_host_singleton(struct tr_host *host, const struct tr_behaviour *behaviour,
                                   struct tr_text name, uint32_t shard, struct tr_ref *singleton);
@@ -305,8 +306,9 @@ TR_MUST_USE int tr_host_take(struct tr_host *host, const struct tr_host_view *vi
 /*
  * Takes over what the table of hosts says now (is_member): hosts that have come or are reached
  * elsewhere, who has which partition, and the groups of those that this host has got. To be called
- * about once a second; nothing has changed, mostly. Errors as tr_host_take, TR_LIMIT (more hosts
- * than there may be) and those of tri_store_settle: unless the host ends, the next call goes on.
+ * about once a second; nothing has changed, mostly. Waiting for an actor calls it, too. Errors as
+ * tr_host_take, TR_LIMIT (more hosts than there may be) and those of tri_store_settle: unless the
+ * host ends, the next call goes on.
  */
 TR_MUST_USE int tr_host_follow(struct tr_host *host);
 

@@ -255,8 +255,12 @@ uint64_t tri_group_first_number(const struct tri_shared *shared, uint64_t drawn)
 }
 
 /*
- * Where a group begins: with the one that it begins from, so that what talks much is together; else
- * in one of this host's partitions after the other.
+ * Where a group begins: with the one that it begins from, so that what talks much is together, and
+ * stays together whichever host gets the partition; else in one of this host's partitions after the
+ * other.
+ *
+ * A partition that is withheld (../host/give.h) is given if nothing lies in it. What a group begins
+ * from lies there itself; and if its end is seen, so is what has begun from it before.
  */
 static int choose_partition(const struct tri_worker *worker, uint64_t from, uint64_t number,
                             uint64_t *partition)
@@ -268,7 +272,7 @@ static int choose_partition(const struct tri_worker *worker, uint64_t from, uint
         return 0;
     }
     if (!tr_group_is_none(from) && near < TR_PARTITIONS_MAX &&
-        owners->hosts[near] == owners->self && !owners->withheld[near]) {
+        owners->hosts[near] == owners->self) {
         *partition = near;
         return 0;
     }

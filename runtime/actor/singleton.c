@@ -12,8 +12,8 @@
  * Its first actor is of worker 0, which every host has: so its serials are counted by the same
  * worker, whoever had it before.
  *
- * One may begin in a partition that is withheld (../host/give.h). Nothing is given then: the
- * database looks once more when it gives, and finds it.
+ * In a partition that is withheld (../host/give.h) none begins: it may be given, and whoever gets
+ * it has nothing to load.
  */
 #include "runtime/actor/deliver.h"
 
@@ -95,6 +95,12 @@ static void give_serial_back(struct tri_worker *worker, struct tr_key key)
     tri_group_undo(worker, key.group);
 }
 
+static bool is_withheld(const struct tri_worker *worker, uint64_t group)
+{
+    uint64_t partition = tri_group_partition(group);
+    return partition < TR_PARTITIONS_MAX && worker->owners.withheld[partition];
+}
+
 static int begin_here(struct tri_worker *worker, struct tr_key key,
                       const struct tr_begin_singleton *begin, struct tri_actor **actor)
 {
@@ -104,6 +110,9 @@ static int begin_here(struct tri_worker *worker, struct tr_key key,
         return TR_UNKNOWN_TYPE;
     }
     int error = tri_group_may_begin(worker->shared);
+    if (error == 0 && is_withheld(worker, key.group)) {
+        error = TR_BUSY;
+    }
     if (error == 0) {
         error = take_serial(worker, key);
     }

@@ -545,21 +545,10 @@ int tr_host_poll(struct tr_host *host, int descriptor, uint64_t timeout_ms)
 }
 
 /*
- * An actor on a host that is lost answers when this host has taken its partition, which is this
- * thread's work. Following asks no actor, so no answer is awaited twice.
+ * Waits for the answer of an actor. One on a host that is lost answers when this host has taken its
+ * partition, which is this thread's work: so it follows meanwhile. That asks no actor, so no answer
+ * is awaited twice; and what fails is tried again, unless it ends the host.
  */
-static int follow_meanwhile(struct tr_host *host)
-{
-    if (host->is_following) {
-        return 0;
-    }
-    host->is_following = true;
-    int error = tr_host_follow(host);
-    host->is_following = false;
-    return error;
-}
-
-/* Waits for the answer of an actor. */
 static int await_reply(struct tr_host *host, const struct tri_asking *asking, uint64_t timeout_ms)
 {
     struct waiting waiting = waiting_begin(host);
@@ -569,14 +558,14 @@ static int await_reply(struct tr_host *host, const struct tri_asking *asking, ui
         if (error == 0 && timeout_ms != 0 && waited_ms >= timeout_ms) {
             error = TR_TIMEOUT;
         }
-        if (error == 0) {
-            error = follow_meanwhile(host);
-        }
         if (error != 0) {
             return error;
         }
         uint64_t left_ns = timeout_ms == 0 ? WAIT_SLICE_NS : (timeout_ms - waited_ms) * 1000000;
         tri_control_poll(host, left_ns < WAIT_SLICE_NS ? left_ns : WAIT_SLICE_NS);
+        if (!asking->is_over) {
+            (void)!tr_host_follow(host);
+        }
     }
     return asking->reason;
 }

@@ -35,6 +35,7 @@ struct tri_follow {
     size_t told_count;
     struct tr_peer peers[TR_HOSTS_MAX]; /* at the start */
     struct tri_give *give;
+    bool is_busy; /* it is at it, and waits */
 };
 
 /* ---- Beginning. ------------------------------------------------------------------------------ */
@@ -315,13 +316,24 @@ static int learn(struct tr_host *host, struct tri_follow *follow)
     return error;
 }
 
-int tr_host_follow(struct tr_host *host)
+static int follow_seen(struct tr_host *host, struct tri_follow *follow)
 {
-    struct tri_follow *follow = host->follow;
-    bool has_seen = follow != NULL && tri_membership_view(host->membership, &follow->seen);
+    bool has_seen = tri_membership_view(host->membership, &follow->seen);
     if (!has_seen || tri_give_is_past(follow->give, &follow->seen)) {
         return 0;
     }
     int error = learn(host, follow);
     return error != 0 ? error : tri_give_step(follow->give, host, &follow->seen);
+}
+
+int tr_host_follow(struct tr_host *host)
+{
+    struct tri_follow *follow = host->follow;
+    if (follow == NULL || follow->is_busy) {
+        return 0;
+    }
+    follow->is_busy = true;
+    int error = follow_seen(host, follow);
+    follow->is_busy = false;
+    return error;
 }

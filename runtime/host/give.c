@@ -1,8 +1,9 @@
 /*
  * Giving partitions.
  *
- *   1. withhold: no group begins any more in the partitions that may be given, on any worker; and
- *      what was done there so far is committed, and comes into the tables of the store;
+ *   1. withhold: no group begins any more in the partitions that may be given, on any worker, but
+ *      with one that lies there; and what was done there so far is committed, and comes into the
+ *      tables of the store;
  *   2. look: the database says in which of them nothing lies. Since nothing begins there, this
  *      stays so. The others are released again;
  *   3. tell: the interhost service, and behind it each worker, has the new host as theirs. From now

@@ -60,7 +60,6 @@ struct tr_host {
     const struct tr_exchange *exchange;
     struct tri_watchdog *watchdog;     /* while the host runs */
     struct tri_follow *follow;         /* of a host that works beside others; NULL: it is none */
-    bool is_following;                 /* while it waits for an actor */
     struct tri_membership *membership; /* of a store that has hosts; NULL: it has none */
     struct tri_process_hosts process_hosts;
     struct tri_tenures tenures;                      /* which hosts have had the store */

@@ -112,6 +112,13 @@ static void test_groups_begin_in_partitions_of_this_host(void **state)
         assert_true(from == 3 || tri_group_partition(number) == from);
         assert_true(tri_owners_is_here(&worker->owners, number));
     }
+    worker->owners.withheld[2] = true; /* nothing begins there but with what is there */
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(tri_group_number_new(worker, 0, &number), 0);
+        assert_int_equal(tri_group_partition(number), 4);
+        assert_int_equal(tri_group_number_new(worker, tri_partition_origin(2) | 16, &number), 0);
+        assert_int_equal(tri_group_partition(number), 2);
+    }
     memset(worker->owners.hosts, 0, sizeof worker->owners.hosts);
     assert_int_equal(tri_group_number_new(worker, 0, &number), TR_NO_CONNECTION);
     stage_close(&stage);

@@ -121,6 +121,9 @@ static void what_cannot_begin_is_refused(void **state)
     stage_worker(&stage, 0)->shared->bounds.host_bytes = 1;
     assert_int_equal(ask(&fake_actor_behaviour, tr_text_of("orders"), &singleton), TR_BUSY);
     stage_worker(&stage, 0)->shared->bounds.host_bytes = TR_WORKER_BYTES_MAX;
+    stage_worker(&stage, 0)->owners.withheld[0] = true; /* it may be given to another host */
+    assert_int_equal(ask(&fake_actor_behaviour, tr_text_of("orders"), &singleton), TR_BUSY);
+    stage_worker(&stage, 0)->owners.withheld[0] = false;
     assert_int_equal(ask(&fake_actor_behaviour, tr_text_of("orders"), &singleton), 0);
     stage_close(&stage);
 }
