@@ -87,6 +87,12 @@ struct tr_host_options {
      */
     bool is_member;
     /*
+     * Called with `program` before groups of partitions come to a member that another host had, on
+     * the thread of tr_host_follow: what they need is made ready, and read from the store, which
+     * has all of them. It asks no actor. After an error they come with a later call. NULL: nothing.
+     */
+    int (*before_taking)(void *program, const bool *partitions, size_t count);
+    /*
      * For several hosts: this one's number, 1 to TR_HOST_NUMBER_MAX, unique among them; it needs a
      * store. 0: there are no other hosts.
      */

@@ -9,7 +9,8 @@
  * What a lost host had acknowledged may be in its log alone. Before its partitions are loaded, the
  * logs of all hosts that have no work are brought in: a partition may have had several hosts since
  * this one has looked. Those that have some write nothing of what is read then, so their logs are
- * not waited for: one of them may be lost, too.
+ * not waited for: one of them may be lost, too. Then the program makes ready what its groups need,
+ * such as graphs, which it reads from the store.
  *
  * Behind that this host gives some of its own to others that have fewer (give.h). Looks that are
  * older than that are left out.
@@ -36,6 +37,7 @@ struct tri_follow {
     struct tr_peer peers[TR_HOSTS_MAX]; /* at the start */
     struct tri_give *give;
     bool is_busy; /* it is at it, and waits */
+    int (*before_taking)(void *program, const bool *partitions, size_t count);
 };
 
 /* ---- Beginning. ------------------------------------------------------------------------------ */
@@ -139,6 +141,7 @@ int tri_follow_begin(struct tr_host *host, struct tr_host_options *options, char
     }
     follow->records = options->records;
     follow->record_count = options->record_count;
+    follow->before_taking = options->before_taking;
     error = look_once(host, follow, explain);
     if (error != 0) {
         return error;
@@ -266,6 +269,20 @@ static int settle_all(const struct tr_host *host, const struct tri_follow *follo
     return error;
 }
 
+static int prepare_program(const struct tr_host *host, const struct tri_follow *follow,
+                           const struct tr_host_view *view)
+{
+    const struct tri_owners *owners = &host->shared.owners;
+    bool gained[TR_PARTITIONS_MAX];
+    if (follow->before_taking == NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < view->count; i++) {
+        gained[i] = view->hosts[i] == owners->self && owners->hosts[i] != owners->self;
+    }
+    return follow->before_taking(host->shared.program, gained, view->count);
+}
+
 static int take(struct tr_host *host, const struct tri_follow *follow,
                 const struct tr_host_view *view)
 {
@@ -277,6 +294,9 @@ static int take(struct tr_host *host, const struct tri_follow *follow,
                                               .record_count = follow->record_count};
     struct tri_store *store = NULL;
     int error = settle_all(host, follow);
+    if (error == 0) {
+        error = prepare_program(host, follow, view);
+    }
     if (error == 0) {
         error = tri_store_open(&options, NULL, &store);
     }

@@ -464,6 +464,55 @@ static void a_singleton_is_there_once(void **state)
 
 #define WORDS_BYTES 400
 
+/* What a program is asked before groups come. */
+struct preparing {
+    int refusals; /* how often it is not ready */
+    int count;
+    bool partitions[PARTITIONS];
+};
+
+static int prepare(void *program, const bool *partitions, size_t count)
+{
+    struct preparing *preparing = program;
+    assert_int_equal(count, PARTITIONS);
+    memcpy(preparing->partitions, partitions, sizeof preparing->partitions);
+    return preparing->count++ < preparing->refusals ? TR_BUSY : 0;
+}
+
+/* Groups come when the program is ready for them, and not before. */
+static void lets_the_program_prepare_what_comes(void **state)
+{
+    struct tr_ref listeners[2];
+    struct preparing preparing = {.refusals = 2};
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    struct tr_host *host = NULL;
+    (void)state;
+    lease_ms = TRI_MEMBER_LEASE_MS_MIN;
+    struct apart first = begin_apart(0, listen_twice);
+    hear(&first, listeners, sizeof listeners);
+    struct tr_host_options options = options_of(1, addresses[1]);
+    options.program = &preparing;
+    options.before_taking = prepare;
+    assert_int_equal(tr_host_new(&options, words, &host), 0);
+    assert_int_equal(tr_host_start(host), 0);
+    talkers_speak(host, listeners[0]);
+    follow(host);
+    assert_int_equal(preparing.count, 0);
+    end_apart(&first);
+    for (int i = 0; preparing.count <= preparing.refusals; i++) {
+        assert_true(i < ROUNDS_MAX);
+        assert_int_equal(tri_owners_count(&host->shared.owners, 2), PARTITIONS / 2);
+        (void)!tr_host_follow(host);
+        assert_int_equal(tr_host_poll(host, -1, ROUND_MS), 0);
+    }
+    assert_int_equal(tri_owners_count(&host->shared.owners, 2), PARTITIONS);
+    assert_int_equal(preparing.count, preparing.refusals + 1);
+    for (size_t i = 0; i < PARTITIONS; i++) {
+        assert_int_equal(preparing.partitions[i], i % 2 == 0); /* those of the first host */
+    }
+    tr_host_free(host);
+}
+
 static uint64_t now_ms(const struct tr_host *host)
 {
     return tri_life_steady_ms(&host->shared.life, tri_monotonic_ns(host->env));
@@ -585,6 +634,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(finds_a_host_that_has_begun_anew_elsewhere, begin, end),
         cmocka_unit_test_setup_teardown(a_singleton_is_there_once, begin, end),
         cmocka_unit_test_setup_teardown(knows_which_attempts_a_lost_host_had, begin, end),
+        cmocka_unit_test_setup_teardown(lets_the_program_prepare_what_comes, begin, end),
         cmocka_unit_test_setup_teardown(refuses_what_members_cannot_do, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
