@@ -132,9 +132,10 @@ const struct tr_command tr_command_serve = {
         "SIGTERM, SIGHUP or Ctrl-C: then it commits and leaves with 0, and the next engine\n"
         "goes on. Tells on stderr which executions begin and end; -q warnings alone, -v every\n"
         "phase, -o json one document a line. deploy/package/troupe.service is a unit for systemd.\n"
-        "--http answers Flyte's clients, by gRPC and REST at one port: on this machine (PORT is\n"
-        "one of 127.0.0.1), and with --tls on others, too. Port 0 is any that is free; which one\n"
-        "is told. What is answered today: deploy/FLYTE_CLIENTS.md.\n"
+        "--http answers programs and pages, by HTTP and JSON (deploy/HTTP_API.md), and Flyte's\n"
+        "clients, by gRPC and REST (deploy/FLYTE_CLIENTS.md), at one port: on this machine (PORT\n"
+        "is one of 127.0.0.1), and with --tls on others, too. Port 0 is any that is free; which\n"
+        "one is told.\n"
         "On a store in PostgreSQL whose work another host has it stands by, and takes the work\n"
         "when that one leaves or is silent (deploy/HOSTS.md); `troupe hosts` shows who has it.",
     .examples = "  troupe serve\n"

@@ -16,7 +16,7 @@
 
 /* For the command's table. */
 #define TR_SERVE_HTTP_OPTIONS                                                                    \
-    {0, "http", "ADDRESS", "answer Flyte's clients there", NULL, 0, true},                       \
+    {0, "http", "ADDRESS", "answer programs and Flyte's clients there", NULL, 0, true},          \
     {                                                                                            \
         0, "tls", "CERT,KEY", "speak TLS there, with these PEM files", NULL, TR_COMPLETES_FILES, \
             false                                                                                \
