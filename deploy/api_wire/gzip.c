@@ -1,6 +1,6 @@
 /*
- * Inflating with a bound: a few bytes may stand for a thousand times as many, so what comes out is
- * counted while it comes.
+ * Both ways with a bound on what comes out, which is counted while it comes: a few bytes may stand
+ * for a thousand times as many, and an answer that hardly shrinks is not worth the work.
  */
 #include "deploy/api_wire/gzip.h"
 
@@ -14,7 +14,14 @@
 
 #define BLOCK_BYTES (64U << 10)
 
+/* The least work, and memory for it as zlib has it by itself. */
+#define LEVEL 1
+#define MEMORY_LEVEL 8
+
 #define FUNCTIONS(F) \
+    F(deflate)       \
+    F(deflateEnd)    \
+    F(deflateInit2_) \
     F(inflate)       \
     F(inflateEnd)    \
     F(inflateInit2_)
@@ -36,9 +43,9 @@ static const struct functions *load(void)
 #undef NAME
 }
 
-/* One block more; what zlib says of it in `state`. */
-static int read_block(const struct functions *zlib, z_stream *stream, uint64_t bytes_max,
-                      struct tri_buffer *message, int *state)
+/* One block more by one of zlib's functions; what it says of it in `state`. */
+static int add_block(int (*step)(z_stream *stream, int flush), int flush, z_stream *stream,
+                     uint64_t bytes_max, struct tri_buffer *message, int *state)
 {
     int error = tri_buffer_reserve(message, BLOCK_BYTES);
     if (error != 0) {
@@ -46,7 +53,7 @@ static int read_block(const struct functions *zlib, z_stream *stream, uint64_t b
     }
     stream->next_out = message->data + message->end;
     stream->avail_out = BLOCK_BYTES;
-    *state = zlib->inflate(stream, Z_NO_FLUSH);
+    *state = step(stream, flush);
     message->end += BLOCK_BYTES - stream->avail_out;
     return tri_buffer_size(message) > bytes_max ? TR_LIMIT : 0;
 }
@@ -66,11 +73,33 @@ int tr_gzip_read(struct tr_bytes bytes, uint64_t bytes_max, struct tri_buffer *m
         return TR_MEMORY;
     }
     while (error == 0 && state == Z_OK) {
-        error = read_block(zlib, &stream, bytes_max, message, &state);
+        error = add_block(zlib->inflate, Z_NO_FLUSH, &stream, bytes_max, message, &state);
     }
     (void)zlib->inflateEnd(&stream);
     if (error == 0 && (state != Z_STREAM_END || stream.avail_in != 0)) {
         error = state == Z_MEM_ERROR ? TR_MEMORY : TR_MALFORMED;
     }
+    return error;
+}
+
+int tr_gzip_write(struct tr_bytes bytes, uint64_t bytes_max, struct tri_buffer *message)
+{
+    const struct functions *zlib = load();
+    z_stream stream = {.next_in = (uint8_t *)(uintptr_t)bytes.data, /* it is only read */
+                       .avail_in = (unsigned)bytes.size};
+    int state = Z_OK;
+    int error = 0;
+    if (zlib == NULL) {
+        return TR_NOT_FOUND;
+    }
+    TR_ASSERT(bytes.size <= UINT32_MAX);
+    if (zlib->deflateInit2_(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL,
+                            Z_DEFAULT_STRATEGY, ZLIB_VERSION, (int)sizeof stream) != Z_OK) {
+        return TR_MEMORY;
+    }
+    while (error == 0 && state == Z_OK) {
+        error = add_block(zlib->deflate, Z_FINISH, &stream, bytes_max, message, &state);
+    }
+    (void)zlib->deflateEnd(&stream);
     return error;
 }

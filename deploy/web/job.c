@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "actors/graph/value/literal.h"
+#include "deploy/api_wire/gzip.h"
 #include "deploy/common/clock.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
@@ -41,6 +42,7 @@ void tr_web_job_free(struct tr_web_job *job)
 {
     if (job != NULL) {
         tr_buffer_fini(&job->answer);
+        tri_buffer_fini(&job->packed);
         tr_buffer_fini(&job->body);
         tr_arena_fini(&job->arena);
         tr_free(job);
@@ -187,6 +189,17 @@ static void print_tag(struct tr_web_job *job)
     (void)snprintf(job->tag, sizeof job->tag, "\"%s\"", hex);
 }
 
+/* What it does not make much smaller, or cannot be, goes as it is. */
+static void pack(struct tr_web_job *job)
+{
+    size_t size = job->answer.size;
+    if (job->takes_gzip && size >= TR_WEB_GZIP_BYTES_MIN &&
+        tr_gzip_write(tr_buffer_bytes(&job->answer), size / 100 * TR_WEB_GZIP_PERCENT_MAX,
+                      &job->packed) != 0) {
+        tri_buffer_fini(&job->packed);
+    }
+}
+
 /* Microseconds that a processor has worked for this thread. */
 static uint64_t worked_us(void)
 {
@@ -208,5 +221,6 @@ void tr_web_job_do(struct tr_web_job *job)
     job->worked_us = worked_us() - begin_us;
     if (job->problem == TR_WEB_FINE) {
         print_tag(job);
+        pack(job);
     }
 }

@@ -10,6 +10,7 @@
 #include "deploy/console/console.h"
 #include "deploy/web/request.h"
 #include "deploy/web/web.h"
+#include "runtime/env/buffer.h"
 
 #define TR_WEB_TAG_BYTES 40
 
@@ -27,6 +28,7 @@ struct tr_web_job {
     const char *known_tag;  /* what the client has already; NULL: it says nothing */
     const char *last_event; /* Last-Event-ID; NULL: none */
     const char *key;        /* Idempotency-Key; NULL: none */
+    bool takes_gzip;        /* the answer may be compressed */
     const char *begin_name; /* what that makes of an execution; NULL: nothing */
     const char *begin_label;
     struct tr_buffer body; /* of the request */
@@ -41,8 +43,9 @@ struct tr_web_job {
     int status;       /* of HTTP where nothing is wrong */
     const char *type; /* of the answer */
     struct tr_buffer answer;
-    bool has_more; /* of a page */
-    uint64_t next; /* what that begins with, of elements */
+    struct tri_buffer packed; /* the same by gzip; empty: it is not worth it */
+    bool has_more;            /* of a page */
+    uint64_t next;            /* what that begins with, of elements */
     char tag[TR_WEB_TAG_BYTES];
 };
 

@@ -356,6 +356,21 @@ static enum tr_web_problem give_field(struct tr_arena *arena, const struct tr_pa
                : give(request, name, value, words);
 }
 
+/* What is wrong with a body, and where. */
+static enum tr_web_problem refuse_body(const struct tr_report *report, char *words)
+{
+    const struct tr_problem *problem = &report->problems[0];
+    if (report->count == 0) {
+        return refuse(words, TR_WEB_INVALID, "the body is no object of JSON: write {...}");
+    }
+    if (problem->line == 0) {
+        return refuse(words, TR_WEB_INVALID, "the body is no object of JSON: %.*s",
+                      TRI_TEXT(problem->rule));
+    }
+    return refuse(words, TR_WEB_INVALID, "the body is no object of JSON: line %u, column %u: %.*s",
+                  problem->line, problem->column, TRI_TEXT(problem->rule));
+}
+
 enum tr_web_problem tr_web_request_read_body(struct tr_arena *arena, struct tr_bytes body,
                                              struct tr_web_request *request, char *words)
 {
@@ -366,17 +381,72 @@ enum tr_web_problem tr_web_request_read_body(struct tr_arena *arena, struct tr_b
     }
     tr_report_init(&report);
     const struct tr_tree *tree = tr_json_read(arena, &report, 0, text);
+    tr_report_finish(&report);
     bool is_one = tree != NULL && tree->kind == TR_TREE_MAP && report.count == 0;
-    struct tr_text rule = report.count > 0 ? report.problems[0].rule : tr_text_of("write {...}");
-    enum tr_web_problem problem =
-        is_one
-            ? TR_WEB_FINE
-            : refuse(words, TR_WEB_INVALID, "the body is no object of JSON: %.*s", TRI_TEXT(rule));
+    enum tr_web_problem problem = is_one ? TR_WEB_FINE : refuse_body(&report, words);
     for (uint32_t i = 0; problem == TR_WEB_FINE && i < tree->count; i++) {
         problem = give_field(arena, &tree->pairs[i], request, words);
     }
     tr_report_fini(&report);
     return problem;
+}
+
+/* ------------------------------------------------------------------ what comes back */
+
+static struct tr_text trim(struct tr_text text)
+{
+    while (text.size > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
+        text.data++;
+        text.size--;
+    }
+    while (text.size > 0 && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t')) {
+        text.size--;
+    }
+    return text;
+}
+
+/* What stands in front of a byte, and the rest behind it. */
+static struct tr_text take_until(struct tr_text *rest, char byte)
+{
+    const char *end = rest->size == 0 ? NULL : memchr(rest->data, byte, rest->size);
+    struct tr_text part = {.data = rest->data,
+                           .size = end == NULL ? rest->size : (size_t)(end - rest->data)};
+    size_t passed = part.size + (end == NULL ? 0 : 1);
+    *rest = (struct tr_text){.data = rest->data + passed, .size = rest->size - passed};
+    return trim(part);
+}
+
+/* A weight of 0, "q=0" or "q=0.000", forbids. */
+static bool is_forbidden(struct tr_text parameters)
+{
+    while (parameters.size > 0) {
+        struct tr_text one = take_until(&parameters, ';');
+        bool is_weight =
+            one.size > 2 && (one.data[0] == 'q' || one.data[0] == 'Q') && one.data[1] == '=';
+        size_t at = 2;
+        while (is_weight && at < one.size && (one.data[at] == '0' || one.data[at] == '.')) {
+            at++;
+        }
+        if (is_weight && at == one.size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tr_web_takes_gzip(struct tr_text header)
+{
+    bool takes_any = false;
+    while (header.size > 0) {
+        struct tr_text parameters = take_until(&header, ',');
+        struct tr_text name = take_until(&parameters, ';');
+        bool is_fine = !is_forbidden(parameters);
+        if (tr_text_equal(name, tr_text_of("gzip"))) {
+            return is_fine;
+        }
+        takes_any |= is_fine && tr_text_equal(name, tr_text_of("*"));
+    }
+    return takes_any;
 }
 
 /* ------------------------------------------------------------- the words of a command */

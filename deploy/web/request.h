@@ -50,6 +50,9 @@ enum tr_web_problem tr_web_request_read(struct tr_arena *arena, const struct tr_
 enum tr_web_problem tr_web_request_read_body(struct tr_arena *arena, struct tr_bytes body,
                                              struct tr_web_request *request, char *words);
 
+/* Whether a header Accept-Encoding lets an answer come with gzip (RFC 9110, 12.5.3). */
+bool tr_web_takes_gzip(struct tr_text header);
+
 /*
  * The words of its command, behind the name, ended by NULL: options first, so that no value is
  * taken for one. NULL: there is no memory.

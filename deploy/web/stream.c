@@ -170,7 +170,7 @@ static void show(struct tri_web_visit *visit)
     if (!tr_door_exchange_has_begun(visit->exchange)) {
         tri_web_stream_begin_response(visit);
     }
-    if (strcmp(visit->known_tag, feed->tag) == 0) {
+    if (feed->tag[0] != '\0' && tri_web_is_tag(tr_text_of(visit->known_tag), feed->tag)) {
         return;
     }
     if (visit->is_behind) {

@@ -21,6 +21,9 @@
 #define HEADERS_MAX 12
 #define LINK_BYTES 4096
 
+/* What the tag of a compressed answer has before its last quote. */
+#define PACKED "-gzip"
+
 const struct tr_web_options *tr_web_options(const struct tr_web *web)
 {
     return &web->options;
@@ -106,30 +109,60 @@ static void answer_problem(struct tr_door_exchange *exchange, enum tr_web_proble
     tr_buffer_fini(&json);
 }
 
+/* Each form of an answer has a tag of its own: that of gzip ends so. */
+static void print_tag(const struct tr_web_job *job, bool is_packed, char tag[TR_WEB_TAG_BYTES])
+{
+    size_t size = strlen(job->tag);
+    (void)snprintf(tag, TR_WEB_TAG_BYTES, "%.*s%s", (int)(size - 1), job->tag,
+                   is_packed ? PACKED "\"" : "\"");
+}
+
+bool tri_web_is_tag(struct tr_text known, const char *tag)
+{
+    static const char end[] = PACKED "\"";
+    size_t size = strlen(tag) - 1; /* without the last quote */
+    if (known.size <= size || memcmp(known.data, tag, size) != 0) {
+        return false;
+    }
+    struct tr_text rest = {.data = known.data + size, .size = known.size - size};
+    return tr_text_equal(rest, tr_text_of("\"")) || tr_text_equal(rest, tr_text_of(end));
+}
+
 void tri_web_answer(struct tr_door_exchange *exchange, struct tr_web_job *job)
 {
     char link[LINK_BYTES];
+    char tag[TR_WEB_TAG_BYTES];
     struct headers headers = {.count = 0};
     if (job->problem != TR_WEB_FINE) {
         answer_problem(exchange, job->problem, job->words);
         return;
     }
     bool is_get = strcmp(job->request.route->method, "GET") == 0;
-    bool is_known = is_get && job->known_tag != NULL && strcmp(job->known_tag, job->tag) == 0;
+    bool is_known =
+        is_get && job->known_tag != NULL && tri_web_is_tag(tr_text_of(job->known_tag), job->tag);
+    bool is_packed = tri_buffer_size(&job->packed) > 0;
     add(&headers, "content-type", job->type);
     add(&headers, "x-content-type-options", "nosniff");
     add(&headers, "content-security-policy", "default-src 'none'; frame-ancestors 'none'");
     add(&headers, "cache-control", is_get ? "no-cache" : "no-store");
+    struct tr_bytes packed = {.data = tri_buffer_front(&job->packed),
+                              .size = tri_buffer_size(&job->packed)};
+    print_tag(job, is_packed, tag);
     if (is_get) {
-        add(&headers, "etag", job->tag);
+        add(&headers, "etag", tag);
+        add(&headers, "vary", "accept-encoding");
+    }
+    if (is_packed && !is_known) {
+        add(&headers, "content-encoding", "gzip");
     }
     if (job->has_more && (job->request.route->flags & TR_WEB_IS_PAGED) != 0 &&
         print_next(tr_door_exchange_request(exchange), job, link)) {
         add(&headers, "link", link);
     }
     tr_door_exchange_answer(exchange, is_known ? 304 : job->status, headers.items, headers.count,
-                            is_known ? (struct tr_bytes){.size = 0}
-                                     : tr_buffer_bytes(&job->answer));
+                            is_known    ? (struct tr_bytes){.size = 0}
+                            : is_packed ? packed
+                                        : tr_buffer_bytes(&job->answer));
 }
 
 /* ------------------------------------------------------------------------------ queues */
@@ -358,6 +391,8 @@ static enum tr_web_problem read_head(struct tri_web_visit *visit)
     job->exchange = tr_door_exchange_number(visit->exchange);
     job->principal = visit->client != NULL ? visit->client->id : "http";
     job->known_tag = keep_header(visit, "if-none-match");
+    job->takes_gzip =
+        tr_web_takes_gzip(tr_door_exchange_header(visit->exchange, "accept-encoding"));
     job->last_event = keep_header(visit, "last-event-id");
     job->key = keep_header(visit, "idempotency-key");
     if (job->key != NULL && strlen(job->key) > TR_WEB_KEY_BYTES_MAX) {

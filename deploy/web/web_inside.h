@@ -81,6 +81,9 @@ struct tr_web {
 /* The door's thread: hands a job to a queue; what has no room is refused, which frees it. */
 void tri_web_hand(struct tr_web *web, struct tr_web_job *job);
 
+/* Whether a client knows the answer with this tag, in either form. */
+bool tri_web_is_tag(struct tr_text known, const char *tag);
+
 /* Answers an exchange with what a job has come to. */
 void tri_web_answer(struct tr_door_exchange *exchange, struct tr_web_job *job);
 

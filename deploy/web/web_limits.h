@@ -13,6 +13,10 @@
 #define TR_WEB_BODY_BYTES_MAX (1ULL << 20)
 #define TR_WEB_ANSWER_BYTES_MAX (64U << 20)
 
+/* Smaller answers are not compressed; nor those that it would not make smaller than this part. */
+#define TR_WEB_GZIP_BYTES_MIN 1024
+#define TR_WEB_GZIP_PERCENT_MAX 80
+
 /* What one request may say: parameters and fields, and bytes of one. */
 #define TR_WEB_GIVEN_MAX 256
 #define TR_WEB_VALUE_BYTES_MAX (1U << 20)

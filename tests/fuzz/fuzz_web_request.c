@@ -37,7 +37,8 @@ static void check_option(const struct tr_web_route *route, const char *word)
     struct tr_text name = {.data = word + 2, .size = strcspn(word + 2, "=")};
     const char *options = route->options;
     struct tr_text listed;
-    bool is_listed = is_own(word);
+    bool is_listed =
+        is_own(word) || (route->flag != NULL && tr_text_equal(name, tr_text_of(route->flag)));
     while (!is_listed && tr_web_next_word(&options, &listed)) {
         is_listed = tr_text_equal(listed, name);
     }
@@ -73,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     head.method = take_line(&rest);
     head.path = take_line(&rest);
     head.query = take_line(&rest);
+    (void)tr_web_takes_gzip(rest);
     tr_arena_init(&arena);
     enum tr_web_problem problem = tr_web_request_read(&arena, &head, &request, words);
     if (problem == TR_WEB_FINE && strcmp(request.route->method, "GET") != 0) {

@@ -4,7 +4,9 @@ words, pages, events, and what acts, with keys, roles and kills of the engine be
 """
 
 import concurrent.futures
+import gzip
 import hashlib
+import http.client
 import json
 import re
 import resource
@@ -171,6 +173,45 @@ class WebTest(AskingTest):
         status, again, _ = self.ask(self.one, if_none_match=headers["etag"])
         self.assertEqual(status, 200)
         self.assertNotEqual(again["etag"], headers["etag"])
+
+    def test_answers_are_compressed_where_it_pays(self):
+        """For who takes gzip: the same bytes in it, a tag of its own, and either tag is known."""
+        self.begin()
+        def get(path, **headers):
+            host, port = self.address.rsplit(":", 1)
+            connection = http.client.HTTPConnection(host, int(port), timeout=LIMIT_S)
+            connection.request("GET", path if path[0] == "/" else f"{BASE}/{path}", headers={
+                name.replace("_", "-"): value for name, value in headers.items()})
+            response = connection.getresponse()
+            body = response.read()
+            connection.close()
+            return response, body
+        plain, whole = get("openapi.json")
+        self.assertIsNone(plain.getheader("content-encoding"))
+        packed, body = get("openapi.json", accept_encoding="br, gzip")
+        self.assertEqual((packed.getheader("content-encoding"), packed.getheader("vary"),
+                          packed.getheader("content-type")),
+                         ("gzip", "accept-encoding", "application/json"))
+        self.assertEqual(gzip.decompress(body), whole)
+        self.assertLess(len(body), len(whole) / 4)
+        tags = plain.getheader("etag"), packed.getheader("etag")
+        self.assertEqual(tags[1], tags[0][:-1] + '-gzip"')
+        for tag in tags:
+            for words in ({}, {"accept_encoding": "gzip"}):
+                known, body = get("openapi.json", if_none_match=tag, **words)
+                self.assertEqual((known.status, body, known.getheader("content-encoding")),
+                                 (304, b"", None))
+        self.assertEqual(get("openapi.json", if_none_match=tags[1][:-2] + 'x"')[0].status, 200)
+        for path, words in (("openapi.json", "gzip;q=0"), ("openapi.json", "identity"),
+                            ("/healthz", "gzip"), ("nothing", "gzip")):
+            self.assertIsNone(get(path, accept_encoding=words)[0].getheader("content-encoding"))
+        stream = self.events(f"{BASE}/{self.one}", **{"accept-encoding": "gzip"})
+        self.assertIsNone(stream.response.getheader("content-encoding"))
+        _, tag, _ = stream.next()
+        _, body = get(self.one)
+        again = self.events(f"{BASE}/{self.one}", **{"last-event-id": tag[:-1] + '-gzip"'})
+        self.troupe("approve", "first")
+        self.assertNotEqual(again.next()[1], tag)
 
     def test_what_is_wrong_is_a_problem(self):
         self.begin()

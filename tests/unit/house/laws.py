@@ -262,9 +262,11 @@ INCLUDES = {
                       "runtime/store_open.h", "deploy/stores/", "deploy/connect/", "deploy/cli/",
                       *ENGINE_ROOMS],
     # Its commands are rows of deploy/cli/commands.h: it includes none of their rooms.
-    "deploy/web": [*FOR_DEPLOY, "runtime/env/thread.h", "runtime/journal/", "deploy/web/",
+    "deploy/web": [*FOR_DEPLOY, "runtime/env/buffer.h", "runtime/env/thread.h",
+                   "runtime/journal/", "deploy/web/",
                    "deploy/cli/", "deploy/door/door.h", "deploy/api/call.h",
-                   "deploy/api/clients.h", "deploy/api/outside.h", "deploy/api_wire/rest.h",
+                   "deploy/api/clients.h", "deploy/api/outside.h", "deploy/api_wire/gzip.h",
+                   "deploy/api_wire/rest.h",
                    "deploy/common/", "deploy/history/", "deploy/oidc/"],
     "deploy/commands": [*FOR_DEPLOY, "runtime/env/child_limit.h", "runtime/journal/",
                         "runtime/keeper/keeper.h", "runtime/keeper_client/keeper_end.h",

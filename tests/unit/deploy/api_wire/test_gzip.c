@@ -38,6 +38,29 @@ static void whole_ones_are_as_they_were(void **state)
     assert_string_equal(text, "");
 }
 
+static void what_is_written_is_read_again(void **state)
+{
+    static uint8_t bytes[300000];
+    struct tri_buffer packed = {.capacity = 0};
+    struct tri_buffer again = {.capacity = 0};
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(i % 251 + i / 1000);
+    }
+    struct tr_bytes whole = {.data = bytes, .size = sizeof bytes};
+    assert_int_equal(tr_gzip_write(whole, sizeof bytes, &packed), 0);
+    assert_true(tri_buffer_size(&packed) < sizeof bytes / 10);
+    struct tr_bytes read = {.data = tri_buffer_front(&packed), .size = tri_buffer_size(&packed)};
+    assert_int_equal(tr_gzip_read(read, sizeof bytes, &again), 0);
+    assert_int_equal(tri_buffer_size(&again), sizeof bytes);
+    assert_memory_equal(tri_buffer_front(&again), bytes, sizeof bytes);
+    tri_buffer_fini(&packed);
+    assert_int_equal(tr_gzip_write(whole, 100, &packed), TR_LIMIT);
+    tri_buffer_fini(&packed);
+    tri_buffer_fini(&again);
+    assert_int_equal(tr_memory_used(), 0);
+}
+
 static void parts_and_others_are_refused(void **state)
 {
     uint8_t changed[sizeof hello + 1];
@@ -58,6 +81,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_ones_are_as_they_were),
+        cmocka_unit_test(what_is_written_is_read_again),
         cmocka_unit_test(parts_and_others_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

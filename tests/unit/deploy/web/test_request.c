@@ -149,8 +149,41 @@ static void a_body_is_an_object(void **state)
         assert_int_equal(read_body(bodies[i]), TR_WEB_INVALID);
         assert_true(words[0] != '\0');
     }
+    /* With the place, also of one that was cut off. */
+    assert_int_equal(read_body("{\"message\":\n \"a"), TR_WEB_INVALID);
+    assert_non_null(strstr(words, "no object of JSON: line 2, column "));
+    assert_int_equal(read_body("{\"message\": 1,, }"), TR_WEB_INVALID);
+    assert_non_null(strstr(words, "no object of JSON: line 1, column 15: "));
+    assert_int_equal(read_body("[1]"), TR_WEB_INVALID);
+    assert_string_equal(words, "the body is no object of JSON: write {...}");
     assert_int_equal(read_body(""), TR_WEB_FINE);
     assert_int_equal(read_body("{\"message\": null}"), TR_WEB_FINE);
+}
+
+/* RFC 9110, 12.5.3. */
+static void gzip_is_for_who_takes_it(void **state)
+{
+    static const struct {
+        const char *header;
+        bool is_taken;
+    } rows[] = {
+        {"", false},
+        {"gzip", true},
+        {"deflate, gzip;q=0.5, br", true},
+        {"br;q=1.0 , \tgzip ; q=1", true},
+        {"gzip;q=0", false},
+        {"gzip; q=0.000", false},
+        {"gzip;Q=0, *", false},
+        {"*", true},
+        {"*;q=0", false},
+        {"identity", false},
+        {"gzipped, x-gzip", false},
+        {",,;=,", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        assert_int_equal(tr_web_takes_gzip(tr_text_of(rows[i].header)), rows[i].is_taken);
+    }
 }
 
 static void what_is_given_is_bounded(void **state)
@@ -174,6 +207,7 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(a_value_of_a_body_is_no_file, begin, end),
         cmocka_unit_test_setup_teardown(a_body_is_an_object, begin, end),
+        cmocka_unit_test_setup_teardown(gzip_is_for_who_takes_it, begin, end),
         cmocka_unit_test_setup_teardown(what_is_given_is_bounded, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
