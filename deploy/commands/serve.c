@@ -11,6 +11,7 @@
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/store.h"
 #include "deploy/commands/serve_http.h"
+#include "deploy/commands/serve_traces.h"
 #include "deploy/commands/stand_by.h"
 #include "deploy/common/notify.h"
 #include "deploy/connect/connect.h"
@@ -35,18 +36,24 @@ static void note_begin(struct tr_service_log *log, const struct tr_live *live)
 }
 
 static enum tr_exit_status serve(const struct tr_invocation *invocation, struct tr_live *live,
-                                 const struct tr_serve_http *http, struct tr_desk *desk)
+                                 const struct tr_serve_http *http,
+                                 struct tr_trace_variables *variables, struct tr_desk *desk)
 {
     struct tr_service_log *log;
     struct tr_serve_port port;
+    struct tr_traces *traces = NULL;
     int error = tr_service_log_new(invocation, live, &log);
     if (error != 0) {
         return tr_command_failed(invocation->command, "the history cannot be watched: %s",
                                  tr_error_text(error));
     }
     note_begin(log, live);
-    enum tr_exit_status status = tr_serve_http_open(invocation, http, live, desk, log, &port);
+    enum tr_exit_status status = tr_serve_traces_open(invocation, variables, live, log, &traces);
+    if (status == TR_EXIT_DONE) {
+        status = tr_serve_http_open(invocation, http, live, desk, log, &port);
+    }
     if (status != TR_EXIT_DONE) {
+        tr_traces_close(traces);
         tr_service_log_free(log);
         return status;
     }
@@ -55,6 +62,7 @@ static enum tr_exit_status serve(const struct tr_invocation *invocation, struct 
     tr_notify("STOPPING=1");
     tr_desk_stop(desk);
     tr_serve_http_close(&port);
+    tr_traces_close(traces);
     tr_service_log_last(log);
     tr_service_log_free(log);
     return status;
@@ -62,12 +70,13 @@ static enum tr_exit_status serve(const struct tr_invocation *invocation, struct 
 
 /* With a desk where clients are answered; it goes when the engine answers nobody any more. */
 static enum tr_exit_status serve_at_desk(const struct tr_invocation *invocation,
-                                         struct tr_live *live, const struct tr_serve_http *http)
+                                         struct tr_live *live, const struct tr_serve_http *http,
+                                         struct tr_trace_variables *variables)
 {
     struct tr_desk *desk = NULL;
     int error = http->options.address_count > 0 ? tr_desk_new(live, &desk) : 0;
     enum tr_exit_status status =
-        error == 0 ? serve(invocation, live, http, desk)
+        error == 0 ? serve(invocation, live, http, variables, desk)
                    : tr_command_failed(invocation->command, "%s", tr_error_text(error));
     tr_live_close(live);
     tr_desk_free(desk);
@@ -80,6 +89,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     struct tr_live_options options;
     struct tr_settings_file settings;
     struct tr_serve_http http = {.pair = NULL};
+    struct tr_trace_variables variables;
     struct tr_live *live;
     bool is_leaving = false;
     enum tr_exit_status status = tr_store_choose(invocation, true, &store);
@@ -101,13 +111,16 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = tr_serve_http_give_tokens(invocation, &http, store.folder, &options);
     }
     if (status == TR_EXIT_DONE) {
+        status = tr_serve_traces_read(invocation, &settings, store.folder, &options, &variables);
+    }
+    if (status == TR_EXIT_DONE) {
         status = tr_stand_by(invocation, &options, &is_leaving);
     }
     if (status == TR_EXIT_DONE && !is_leaving) {
         status = tr_connect_as_engine(invocation, &options, &live);
     }
     if (status == TR_EXIT_DONE && !is_leaving) {
-        status = serve_at_desk(invocation, live, &http);
+        status = serve_at_desk(invocation, live, &http, &variables);
     }
     tr_serve_http_fini(&http);
     tr_settings_fini(&settings);

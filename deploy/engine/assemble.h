@@ -80,8 +80,10 @@ struct tr_live {
     struct tr_ref schedules;
     struct tr_sweeper *sweeper;
     const char *keeper_command[TR_KEEPER_COMMAND_WORDS];
-    char open_files[24];          /* a word of it */
-    char python_folder[PATH_MAX]; /* where tasks find the helper for Python; empty: nowhere */
+    char open_files[24];              /* a word of it */
+    char python_folder[PATH_MAX];     /* where tasks find the helper for Python; empty: nowhere */
+    atomic_uint_fast64_t traces_sent; /* executions whose traces were sent; and that are lost */
+    atomic_uint_fast64_t traces_lost;
     int clock; /* readable when the clock was set, or stood still in a suspended machine; -1 */
 };
 

@@ -70,6 +70,7 @@ void tr_service_log_note(struct tr_service_log *log, bool is_warning, const char
         print_text(tr_text_of(text));
         return;
     }
+    flockfile(stderr); /* warnings may come from other threads: a line stays whole */
     tr_document_init(&document, stderr, TR_OUTPUT_JSON);
     tr_document_begin_map(&document, NULL);
     tr_document_time(&document, "at", tr_clock_wall_ms());
@@ -77,11 +78,13 @@ void tr_service_log_note(struct tr_service_log *log, bool is_warning, const char
     tr_document_text(&document, "message", tr_text_of(text));
     tr_document_end(&document);
     tr_document_fini(&document);
+    funlockfile(stderr);
 }
 
 static void write_row(const struct tr_execution *row, const char *event)
 {
     struct tr_document document;
+    flockfile(stderr);
     tr_document_init(&document, stderr, TR_OUTPUT_JSON);
     tr_document_begin_map(&document, NULL);
     tr_document_time(&document, "at", tr_clock_wall_ms());
@@ -97,6 +100,7 @@ static void write_row(const struct tr_execution *row, const char *event)
     tr_document_text(&document, "error", row->message);
     tr_document_end(&document);
     tr_document_fini(&document);
+    funlockfile(stderr);
 }
 
 /* How an execution begins: what it runs and why. */

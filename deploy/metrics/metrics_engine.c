@@ -141,6 +141,10 @@ static void write_services(const struct tri_metrics_view *view)
     write_counter(view, "troupe_requests_refused_total",
                   "Frames at the engine's socket that were no requests.",
                   (double)tri_endpoint_refused(view->live->endpoint));
+    write_counter(view, "troupe_traces_sent_total", "Executions whose traces were sent.",
+                  (double)atomic_load(&view->live->traces_sent));
+    write_counter(view, "troupe_traces_lost_total", "Executions whose traces could not be sent.",
+                  (double)atomic_load(&view->live->traces_lost));
 }
 
 static double seconds_of(const struct timeval *time)

@@ -516,6 +516,7 @@ static const struct tri_key keys[] = {
     {"blobs_cache", tri_settings_read_blobs_cache, 0},
     {"mail", read_mail, 0},
     {"http", tri_settings_read_http, 0},
+    {"traces", tri_settings_read_traces, 0},
     {"store", read_store, 0},
     {"host_name", tri_settings_read_host_name, 0},
     {"lease", tri_settings_read_lease, 0},

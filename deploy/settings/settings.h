@@ -85,6 +85,15 @@ struct tr_settings_http {
     uint32_t connections;
 };
 
+/* Where traces of executions are sent. */
+struct tr_settings_traces {
+    const char *endpoint; /* a URL without a slash at its end; NULL: nowhere */
+    const char *service;  /* what the engine is called there; NULL: "troupe" */
+    const char *ca_file;  /* NULL: the system's */
+    uint8_t authorization;
+    struct tr_secret secret; /* of it */
+};
+
 struct tr_settings_file {
     char path[PATH_MAX]; /* that was read; empty: there is none */
     uint32_t jobs;       /* 0: nothing is said */
@@ -104,6 +113,7 @@ struct tr_settings_file {
     struct tri_vector pythons;              /* struct tr_settings_python */
     struct tri_vector object_stores;        /* struct tr_object_store */
     struct tr_settings_http http;
+    struct tr_settings_traces traces;
     const char *blobs;     /* the folder of blobs, or their URI; NULL: where the store has them */
     const char *sendmail;  /* the program that sends mail; NULL: TR_SENDMAIL */
     const char *mail_from; /* NULL: nothing is said */

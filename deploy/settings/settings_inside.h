@@ -2,7 +2,7 @@
  * What the files of settings.h share: settings.c reads the file, settings_plugins.c what it says of
  * plugins, settings_identity.c how these reach clusters, settings_stores.c what it says of object
  * stores, settings_http.c of HTTP, settings_clients.c of its clients, settings_oidc.c of a provider
- * of tokens.
+ * of tokens, settings_traces.c of a collector of traces.
  */
 #ifndef TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
 #define TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
@@ -100,6 +100,10 @@ void tri_settings_read_lease(struct tri_definition *definition, const struct tr_
                              void *target);
 void tri_settings_read_process_lease(struct tri_definition *definition, const struct tr_tree *value,
                                      void *target);
+
+/* Reads `traces`; `target` is a struct tr_settings_file. */
+void tri_settings_read_traces(struct tri_definition *definition, const struct tr_tree *value,
+                              void *target);
 
 /* Reads `plugins`; `target` is a struct tr_settings_file. */
 void tri_settings_read_plugins(struct tri_definition *definition, const struct tr_tree *value,

@@ -107,7 +107,7 @@ static struct tr_text name_of(struct tr_task_context *task)
 static const char *const told[] = {
     "LANG",           "PYTHONPATH",     "TROUPE_FOLDER", "TROUPE_EXECUTION",  "TROUPE_NODE",
     "TROUPE_ELEMENT", "TROUPE_ATTEMPT", "TROUPE_TMP",    "TROUPE_CHECKPOINT", "TROUPE_PROGRESS",
-    "TROUPE_INPUTS",  "TROUPE_OUTPUTS", "TROUPE_ERROR",
+    "TROUPE_INPUTS",  "TROUPE_OUTPUTS", "TROUPE_ERROR",  "TRACEPARENT",
 };
 
 /* Those of the engine that the client finds its service and its settings by. */

@@ -14,7 +14,7 @@
 #define ARRAY_BYTES 64
 
 /* Words of the environment that every task has, besides its own. */
-#define WORDS_MAX (24 + TRI_PROCESS_CLIENT_WORDS)
+#define WORDS_MAX (25 + TRI_PROCESS_CLIENT_WORDS)
 
 /* The execution's own name, behind project and domain. */
 static struct tr_text execution_name(const struct tr_task_identity *identity)
@@ -189,6 +189,7 @@ static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
     words[count++] = tr_text_of("PATH");
     words[count++] = tr_text_of("HOME");
     words[count++] = tr_text_of("LANG");
+    words[count++] = tr_text_of("TRACEPARENT"); /* where traces are sent */
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
         words[count++] = tr_task_format(task, "%s=%.*s%s", rows[i].name, (int)rows[i].value.size,
                                         rows[i].value.data, rows[i].below);

@@ -214,6 +214,7 @@ DIRECTIONS = [
     ("deploy/look", "deploy/follow/result.h", "deploy/commands/pause.h"),
     ("deploy/debug", "deploy/connect/connect.h", "deploy/look/list.h"),
     ("deploy/overview", "deploy/cli/browse.h", "deploy/look/get.h"),
+    ("deploy/traces", "deploy/history/executions.h", "deploy/engine/assemble.h"),
     ("deploy/schedules", "deploy/connect/connect.h", "deploy/commands/pause.h"),
     ("deploy/stores", "deploy/connect/connect.h", "deploy/commands/pause.h"),
     ("deploy/web", "deploy/cli/commands.h", "deploy/look/list.h"),

@@ -520,6 +520,33 @@ static void test_secrets(void **state)
                     "[InvalidValue]\n");
 }
 
+static void test_traces(void **state)
+{
+    (void)state;
+    require_good("traces: {endpoint: 'https://a:4318/otlp', service: nightly, ca_file: /dev/null, "
+                 "authorization: {basic: otel/login}}\n");
+    assert_string_equal(settings.traces.endpoint, "https://a:4318/otlp");
+    assert_string_equal(settings.traces.service, "nightly");
+    assert_string_equal(settings.traces.ca_file, "/dev/null");
+    assert_int_equal(settings.traces.authorization, TR_WEBAPI_AUTHORIZATION_BASIC);
+    require_text(settings.traces.secret.key, "login");
+    require_good("jobs: 1\n");
+    assert_null(settings.traces.endpoint);
+    require_problem("traces: {}\n", "s.yaml:1:9: traces have no 'endpoint'; write the URL of a "
+                                    "collector, such as http://127.0.0.1:4318 [ValueRequired]\n");
+    require_problem("traces: {endpoint: 'http://a', ca_file: /no/such}\n",
+                    "s.yaml:1:41: the file /no/such cannot be read; write the path of a PEM "
+                    "file, from the folder of the settings on [InvalidValue]\n");
+    require_problem("traces: {endpoint: 'http://a', service: [a]}\n",
+                    "s.yaml:1:41: a list is no value for 'service'; write text [InvalidValue]\n");
+    require_problem("traces: {endpoint: 'http://a', authorization: x}\n",
+                    "s.yaml:1:47: this is no value for 'authorization'; write none, {basic: "
+                    "GROUP/KEY} or {bearer: GROUP/KEY} [InvalidValue]\n");
+    require_problem("traces: {url: 'http://a'}\n",
+                    "s.yaml:1:10: 'url' is no key of traces; its keys are endpoint, service, "
+                    "ca_file, authorization [InvalidValue]\n");
+}
+
 static const struct tr_object_store *store_at(uint32_t index)
 {
     assert_true(index < settings.object_stores.count);
@@ -676,6 +703,7 @@ int main(void)
         cmocka_unit_test_teardown(test_quotas, tear_down),
         cmocka_unit_test_teardown(test_secrets, tear_down),
         cmocka_unit_test_teardown(test_mail, tear_down),
+        cmocka_unit_test_teardown(test_traces, tear_down),
         cmocka_unit_test_teardown(test_the_store_of_commands, tear_down),
         cmocka_unit_test_teardown(test_object_stores, tear_down),
         cmocka_unit_test_teardown(test_blobs, tear_down),
