@@ -215,6 +215,20 @@ HTTP = [
 ]
 MISTAKES += HTTP
 
+# And of a collector of traces.
+MISTAKES += [
+    ("traces", "traces: ", "trace: ", "trace",
+     "'trace' is no key of the settings; the nearest one is 'traces' [InvalidValue]"),
+    ("endpoint", "endpoint: http://127.0.0.1:4318", "endpoint: collector", "collector",
+     URL.format("collector")),
+    ("service", "service: nightly", "service: ''", "''",
+     "'' is no value for 'service'; write text [InvalidValue]"),
+    ("authorization", "{bearer: otel/token}", "otel/token", "otel/token",
+     "this is no value for 'authorization'; write none, {basic: GROUP/KEY} or {bearer: GROUP/KEY} "
+     "[InvalidValue]"),
+    ("ca_file", "./otel-ca.pem", "./none.pem", "./none.pem", FILE.format("none.pem")),
+]
+
 # The same of Armada's own keys, of which its plugin says itself what is wrong, at the key.
 ARMADA_MISTAKES = [
     ("queue", "queue: research", "queue: a/b", "queue",
@@ -309,7 +323,7 @@ class SettingsTest(ProgramTest):
         self.build("mine", 10101)
         self.build("theirs", 10102)
         for name in ("ca.pem", "client.pem", "client.key", "http.pem", "http.key",
-                     "id-ca.pem"):
+                     "id-ca.pem", "otel-ca.pem"):
             (self.store / name).write_text("")
         (self.store / "blobs-of-all").mkdir()
         script = self.store / "get-secret"
