@@ -65,6 +65,7 @@ COMMANDS = {
 EVERYWHERE = "-h --help -q --quiet -v --verbose"
 PAGES = ("README.md", "deploy/README.md", "deploy/METRICS.md", "deploy/OPERATING.md",
          "deploy/POSTGRESQL.md", "deploy/FLYTE_CLIENTS.md", "deploy/KUBERNETES.md",
+         "deploy/HTTP_API.md", "deploy/TRACES.md",
          "examples/README.md", "examples/COMMANDS.md", "examples/TUTORIAL.md",
          "examples/MIGRATING.md", "examples/TROUBLESHOOTING.md")
 # A line of an example, one that is typed along, or what stands between backticks.
