@@ -13,6 +13,7 @@
 #include "deploy/common/document.h"
 #include "deploy/common/stream.h"
 #include "deploy/common/table.h"
+#include "deploy/console/console.h"
 #include "deploy/follow/prepare.h"
 #include "deploy/graphs/route.h"
 #include "schemas/codec/error.h"
@@ -362,7 +363,7 @@ static int tell(const struct inspect *inspect)
     struct entity entity = {.kind = WORKFLOW};
     int error = 0;
     if (has_document) {
-        tr_document_init(&document, stdout, output);
+        tr_document_init(&document, tr_console_out(), output);
         tr_document_begin_list(&document, NULL);
     }
     for (bool is_first = true; error == 0 && next_of(inspect, &entity, is_first);

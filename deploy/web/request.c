@@ -564,7 +564,9 @@ char **tr_web_request_arguments(struct tr_arena *arena, const struct tr_web_requ
     if (words.items == NULL) {
         return NULL;
     }
-    add(&words, "--store=%s", folder);
+    if (route->command->has_store) {
+        add(&words, "--store=%s", folder);
+    }
     add(&words, "--quiet");
     if (route->command->outputs != NULL && route->schema != NULL) {
         add(&words, "--output=json");

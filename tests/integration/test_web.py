@@ -322,6 +322,19 @@ class WebTest(AskingTest):
         self.wait_for_phase(asks, "succeeded")
         self.assertEqual([path.name for path in self.store.glob("request-*")], [])
 
+    def test_a_definition_is_looked_into(self):
+        """What a form is made of, as at the command line; nothing of it stays."""
+        self.address, = self.serve()
+        self.assertEqual(self.gives("inspect", "inspect", {"definition": FLOW}),
+                         json.loads(self.troupe("inspect", "flow.yaml", "-o", "json")[0]))
+        main, = self.gives("inspect", "inspect", {"definition": FLOW, "name": "main"})
+        self.assertEqual([given["name"] for given in main["inputs"]], ["logs"])
+        self.refuses(400, "invalid", "definition:2:", "inspect",
+                     {"definition": "troupe: 1\ntasks: {t: {rum: [date]}}\n"})
+        self.refuses(400, "invalid", "there is no workflow, launch plan or task 'x'", "inspect",
+                     {"definition": FLOW, "name": "x"})
+        self.assertEqual([path.name for path in self.store.glob("request-*")], [])
+
     def test_plans_are_registered_and_triggered(self):
         self.address, = self.serve()
         applied, = self.gives("apply", "apply", {"definition": FLOW})

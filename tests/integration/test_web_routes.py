@@ -14,6 +14,7 @@ ONE = {**HOW, "name": "first"}
 # In this order: what is asked of an operation, its variables and query, and the body of a POST.
 TOUR = [
     ("healthz", {}, None), ("readyz", {}, None), ("prometheus", {}, None), ("openapi", {}, None),
+    ("inspectDefinition", {}, {"definition": FLOW, "name": "main"}),
     ("apply", {}, {"definition": FLOW}),
     ("submit", {}, {"definition": FLOW, "workflow": "main", "input": {"logs": ["a", "b"]},
                     "name": "first", "label": {"team": "data"}}),
