@@ -230,6 +230,7 @@ static void test_what_every_task_is_told(void **state)
     static const char *const words[] = {"PATH",
                                         "HOME",
                                         "LANG",
+                                        "TRACEPARENT",
                                         "TROUPE_FOLDER=/defined",
                                         "TROUPE_EXECUTION=x",
                                         "TROUPE_NODE=n",
