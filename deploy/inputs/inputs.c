@@ -273,9 +273,10 @@ static void read_value(struct inputs *inputs, uint32_t index, struct tri_place p
         return;
     }
     struct tr_text text = tr_text_of(value[0] == '@' ? value + 1 : value);
+    bool is_text = type != NULL && (value[0] == '@' || is_verbatim(type));
     const struct tr_tree *tree =
-        is_verbatim(type) ? text_tree(inputs, place, type, text)
-                          : tr_yaml_read(&inputs->arena, inputs->report, place.source, text);
+        is_text ? text_tree(inputs, place, type, text)
+                : tr_yaml_read(&inputs->arena, inputs->report, place.source, text);
     if (tree != NULL && tr_file_absolute(".", folder) == 0) {
         (void)read_tree(inputs, index, tree, folder);
     }

@@ -264,14 +264,17 @@ enum tr_web_problem tr_web_request_read(struct tr_arena *arena, const struct tr_
 /* ------------------------------------------------------------------------ the body */
 
 /*
- * A value as a command takes it. Text stays text where the command wants text; where it reads
- * values itself it gets JSON, in which no text begins with the @ that would name a file.
+ * A value as a command takes it: text as it stands, all else as JSON. Where the command reads
+ * values itself an @ at its beginning would name a file of this machine, and @@ is one that does
+ * not.
  */
 static const char *print_value(struct tr_arena *arena, const struct tr_tree *tree, bool is_json)
 {
     struct tr_buffer text;
     tr_buffer_init(&text, TR_WEB_VALUE_BYTES_MAX);
-    if (!is_json && tr_tree_is_text(tree)) {
+    if (tr_tree_is_text(tree)) {
+        bool is_escaped = is_json && tree->text.size > 0 && tree->text.data[0] == '@';
+        tr_buffer_add_string(&text, is_escaped ? "@" : "");
         tr_buffer_add_text(&text, tree->text);
     } else {
         tr_tree_write(tree, &text);
@@ -283,7 +286,7 @@ static const char *print_value(struct tr_arena *arena, const struct tr_tree *tre
     return value;
 }
 
-/* Options whose values a command reads itself, where @ would name a file of this machine. */
+/* Options whose values a command reads itself, by their type. */
 static bool reads_values(const char *name)
 {
     return strcmp(name, "input") == 0 || strcmp(name, "set") == 0;

@@ -312,6 +312,13 @@ class WebTest(AskingTest):
         self.assertEqual(whole["inputs"], {"logs": ["@/etc/passwd"]})
         self.assertEqual((whole["labels"], whole["cause"]),
                          ({"team": "data"}, "troupe submit by http"))
+        texts = FLOW.replace("logs: [string]}", "logs: [string], text: {type: string, default: x}}")
+        for text in ("plain", "@/etc/passwd", "@@", "\"quoted\"", "1", ""):
+            name = self.gives("handed", "executions", {
+                "definition": texts, "workflow": "main", "input": {"logs": [], "text": text}},
+                201)["execution"]
+            whole = self.ask(f"executions/default/development/{name}")[2]
+            self.assertEqual(whole["inputs"]["text"], text)
         asks = self.gives("handed", "executions", {"definition": FLOW, "workflow": "asks"},
                           201)["execution"]
         where = f"executions/default/development/{asks}"

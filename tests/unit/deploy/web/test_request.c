@@ -124,7 +124,7 @@ static void a_value_of_a_body_is_no_file(void **state)
                                "\"label\": {\"k\": \"v\"}}"),
                      TR_WEB_FINE);
     assert_words("[--store=/s][--quiet][--output=json][--from=a][--from=b][--failed]"
-                 "[--input=x=\"@/etc/passwd\"][--input=y=[1, null]][--set=a.b=\"@f\"]"
+                 "[--input=x=@@/etc/passwd][--input=y=[1, null]][--set=a.b=@@f]"
                  "[--label=k=v][--][/p/d/n]");
     assert_int_equal(read_head("POST", TR_WEB_BASE "/executions/p/d/n/rerun", ""), TR_WEB_FINE);
     assert_int_equal(read_body("{\"set\": [\"a.b=@f\"]}"), TR_WEB_INVALID);
@@ -133,7 +133,7 @@ static void a_value_of_a_body_is_no_file(void **state)
     assert_int_equal(read_head("POST", TR_WEB_BASE "/executions/p/d/n/signal", ""), TR_WEB_FINE);
     assert_int_equal(read_body("{\"value\": \"@f\", \"id\": \"--x\", \"message\": \"@f\"}"),
                      TR_WEB_FINE);
-    assert_words("[--store=/s][--quiet][--output=json][--message=@f][--][/p/d/n][--x][\"@f\"]");
+    assert_words("[--store=/s][--quiet][--output=json][--message=@f][--][/p/d/n][--x][@@f]");
     assert_int_equal(read_head("POST", TR_WEB_BASE "/executions/p/d/n/signal", ""), TR_WEB_FINE);
     assert_int_equal(read_body("{\"value\": null, \"id\": null}"), TR_WEB_FINE);
     assert_words("[--store=/s][--quiet][--output=json][--][/p/d/n][null]");
