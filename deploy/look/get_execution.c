@@ -231,6 +231,20 @@ static int print_text(const struct tr_get *get, const struct tr_node_tree *tree,
 
 /* ------------------------------------------------------------------- as a document */
 
+/* Behind which nodes of its workflow it begins; what has no place in the graph names none. */
+static void write_after(const struct tr_stop *stop, struct tr_document *document)
+{
+    const struct tr_workflow *workflow = stop->workflow;
+    tr_document_begin_list(document, "after");
+    for (uint32_t i = 0; workflow != NULL && i < workflow->nodes[stop->node].upstream_count; i++) {
+        uint32_t at = workflow->upstream[workflow->nodes[stop->node].upstream_first + i];
+        if (workflow->nodes[at].kind != TR_NODE_START) {
+            tr_document_text(document, NULL, workflow->nodes[at].id);
+        }
+    }
+    tr_document_end(document);
+}
+
 static int write_node(const struct tr_get *get, const struct tr_node_tree_node *node,
                       struct tr_document *document)
 {
@@ -241,6 +255,7 @@ static int write_node(const struct tr_get *get, const struct tr_node_tree_node *
     tr_document_text(document, "kind", row->kind);
     tr_document_text(document, "target", row->target);
     tr_document_text(document, "name", row->name);
+    write_after(&node->stop, document);
     tr_document_text(document, "phase", tr_text_of(tr_node_phase_word(row->phase)));
     tr_document_bool(document, "is_waiting", tri_get_is_waiting(row));
     tr_document_time(document, "created_at", row->created_ms);
