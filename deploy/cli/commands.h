@@ -27,6 +27,7 @@ extern const struct tr_command tr_command_import;
 extern const struct tr_command tr_command_init;
 extern const struct tr_command tr_command_inspect;
 extern const struct tr_command tr_command_config;
+extern const struct tr_command tr_command_console;
 extern const struct tr_command tr_command_copilot;
 extern const struct tr_command tr_command_keeper;
 extern const struct tr_command tr_command_list;

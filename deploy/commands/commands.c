@@ -23,6 +23,7 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_explain,
     &tr_command_logs,
     &tr_command_gates,
+    &tr_command_console,
     &tr_command_signal,
     &tr_command_approve,
     &tr_command_reject,

@@ -220,7 +220,15 @@ static void keep_config(const struct tr_live *live, const char *config, struct t
     }
 }
 
-/* Troupe's own API answers beside Flyte's, for the same clients. */
+static size_t add_parts(struct tr_serve_port *port, size_t count, const struct tr_door_part *parts,
+                        size_t part_count)
+{
+    TR_ASSERT(count + part_count <= TR_COUNT_OF(port->parts));
+    memcpy(port->parts + count, parts, part_count * sizeof *parts);
+    return count + part_count;
+}
+
+/* Troupe's own API and the pages answer beside Flyte's, for the same clients. */
 static int open_web(struct tr_api_options *options, const struct tr_live *live,
                     struct tr_serve_port *port)
 {
@@ -230,7 +238,11 @@ static int open_web(struct tr_api_options *options, const struct tr_live *live,
                                        .provider = options->provider};
     int error = tr_web_new(&web, &port->web);
     if (error == 0) {
-        options->parts = tr_web_parts(port->web, &options->part_count);
+        size_t count;
+        const struct tr_door_part *parts = tr_web_parts(port->web, &count);
+        count = add_parts(port, 0, parts, count);
+        options->part_count = add_parts(port, count, tr_pages_parts(), TR_PAGES_PARTS);
+        options->parts = port->parts;
     }
     return error;
 }

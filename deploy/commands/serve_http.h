@@ -11,6 +11,7 @@
 #include "deploy/entities/registrar.h"
 #include "deploy/entities/task_token.h"
 #include "deploy/follow/service_log.h"
+#include "deploy/pages/pages.h"
 #include "deploy/settings/settings.h"
 #include "deploy/web/web.h"
 
@@ -50,12 +51,15 @@ void tr_serve_http_fini(struct tr_serve_http *http);
 /* The file of a store that has what Flyte's clients write into theirs, while there is a port. */
 #define TR_STORE_FLYTE_CONFIG "flyte.config"
 
+#define TR_SERVE_PARTS_MAX 8
+
 /* The port, and what answers there; all NULL without an address. */
 struct tr_serve_port {
     struct tr_api *api;
     struct tr_registrar *registrar;
     struct tr_web *web;
-    char config[PATH_MAX]; /* the file; empty: there is none */
+    struct tr_door_part parts[TR_SERVE_PARTS_MAX]; /* what is not Flyte's */
+    char config[PATH_MAX];                         /* the file; empty: there is none */
 };
 
 /*

@@ -77,9 +77,10 @@ struct tr_door_handler {
 
 /* ------------------------------------------------------------------ the door */
 
-/* What has a handler of its own: all requests whose path begins so. */
+/* What has a handler of its own: all requests whose path begins so, or is just that. */
 struct tr_door_part {
     const char *prefix;
+    bool is_whole; /* the path is the prefix */
     const struct tr_door_handler *handler;
     void *self; /* of the handler */
 };

@@ -159,7 +159,8 @@ static void find_part(struct tr_door_exchange *exchange)
     for (size_t i = 0; i < door->part_count; i++) {
         const struct tr_door_part *part = &door->parts[i];
         size_t size = strlen(part->prefix);
-        if (path.size >= size && memcmp(path.data, part->prefix, size) == 0) {
+        bool is_long = part->is_whole ? path.size == size : path.size >= size;
+        if (is_long && memcmp(path.data, part->prefix, size) == 0) {
             exchange->part = part;
             return;
         }

@@ -33,6 +33,15 @@ packages_to_build=(
     "tzdata|the time zones themselves"
 )
 
+# The pages of the HTTP port are bundled by these, unless there is a Node.js of another source.
+packages_to_bundle=(
+    "nodejs|bundles the pages"
+    "npm|fetches their libraries, as a lock file says"
+)
+if command -v node >/dev/null && command -v npm >/dev/null; then
+    packages_to_bundle=()
+fi
+
 packages_to_test=(
     "libcmocka-dev|runs the unit tests"
     "clang|the second compiler"
@@ -47,6 +56,7 @@ packages_to_test=(
     "fish|the same"
     "postgresql|a server for the store in PostgreSQL"
     "curl|asks the port of troupe serve"
+    "chromium|looks at its pages"
     "openssl|makes certificates for it"
     "prometheus|its promtool checks metrics and alerts"
     "python3-cryptography|signs tokens of a double of an OpenID provider"

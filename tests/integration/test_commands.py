@@ -34,6 +34,7 @@ COMMANDS = {
     "explain": ("EXEC[/NODE[[ELEMENT]]]", "-o"),
     "logs": ("EXEC[/NODE[[ELEMENT]][@ATTEMPT]]", "-f --follow --raw --tail"),
     "gates": ("", "--limit -o"),
+    "console": ("", "--http --no-open"),
     "abort": ("[EXEC...]", "-m --message --now -l --label -y --yes"),
     "pause": ("[EXEC...]", "-m --message -l --label -y --yes"),
     "resume": ("[EXEC...]", "-o"),

@@ -218,6 +218,7 @@ DIRECTIONS = [
     ("deploy/schedules", "deploy/connect/connect.h", "deploy/commands/pause.h"),
     ("deploy/stores", "deploy/connect/connect.h", "deploy/commands/pause.h"),
     ("deploy/web", "deploy/cli/commands.h", "deploy/look/list.h"),
+    ("deploy/pages", "deploy/door/door.h", "deploy/web/web.h"),
     ("deploy/commands", "deploy/follow/begin.h", "deploy/look/list.h"),
     ("examples/actors", "runtime/memory.h", "runtime/host/host.h"),
     ("examples/actors", "plugins/sdk/plugin.h", "actors/task/task.h"),
