@@ -21,7 +21,8 @@ from program import LIMIT_S
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 KEYS = {"Enter": ("\r", 13), "Tab": ("", 9), "Escape": ("", 27), "ArrowDown": ("", 40),
-        "ArrowUp": ("", 38), " ": (" ", 32)}
+        "ArrowUp": ("", 38), "ArrowLeft": ("", 37), "ArrowRight": ("", 39),
+        " ": (" ", 32)}
 
 FIND = """((selector, text) => [...document.querySelectorAll(selector)].find((one) =>
     one.offsetParent !== null && one.textContent.trim().startsWith(text)))"""

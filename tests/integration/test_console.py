@@ -147,6 +147,31 @@ class Console(ConsoleTest):
         page.open(self.url + "/nothing")
         page.sees("There is no such page")
 
+    def test_an_array_down_to_an_element(self):
+        """A grid of counts, a range of it, an element of that, by three clicks; and by keys."""
+        self.begin()
+        self.submit("halves", "ns", "-i", "ns=" + str(list(range(2500))), "--cache", "off")
+        self.troupe("abort", "ns", "--now")
+        self.wait_for_phase("ns", "aborted")
+        page = self.page(self.of("ns"))
+        page.click("td.name a", "halves")
+        page.until("document.querySelector('canvas[data-cells=\"834\"]')")
+        page.sees("2,500 elements, 3 in a cell")
+        page.run("document.querySelector('.cells canvas').focus()")
+        page.press("ArrowDown")
+        page.press("ArrowUp")
+        page.sees("Elements 0 to 2")
+        page.press("Enter")
+        page.until("location.search.includes('cells=0-3')")
+        page.sees("3 elements, a cell each")
+        page.click(".cells canvas")
+        page.press("ArrowRight")
+        page.press("Enter")
+        page.until("document.querySelector('aside h2').textContent == 'halves[0]'")
+        page.run("history.back()")
+        page.until("document.querySelector('aside h2').textContent == 'halves'")
+        self.assert_well(page)
+
     def test_logs_follow(self):
         self.begin()
         self.submit("waits", "long")

@@ -152,6 +152,20 @@ class Acts(ConsoleTest):
         page.click("dialog footer button", "Resume")
         wait_until(lambda: not self.document("schedules")[0]["is_paused"], "it goes on")
 
+    def test_plans_run_now(self):
+        """With the plan's inputs, and with others."""
+        self.troupe("apply", "flow.yaml")
+        page = self.page("/plans")
+        for text, inputs in (("", {"text": "hello", "times": 2}),
+                             ('{"times": 9}', {"text": "hello", "times": 9})):
+            page.open(self.url + "/plans")
+            page.click("td button", "Run now")
+            page.fill("dialog textarea", text)
+            page.click("dialog footer button", "Run")
+            page.until("location.pathname.includes('/executions/')")
+            name = page.run("location.pathname").rsplit("/", 1)[1]
+            self.assertEqual(self.document("get", name)["inputs"], inputs)
+
     def test_by_the_keyboard_alone(self):
         """From the list to a node, back, and an approval."""
         self.submit("main", "one")

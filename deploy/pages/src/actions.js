@@ -1,13 +1,11 @@
 /** What may be done to an execution or a node, each asked for first, as the commands ask. */
 import { html, useState } from "./html.js";
-import { executionPath, post } from "./api.js";
+import { executionPath, newKey, post } from "./api.js";
 import { go } from "./router.js";
 import { Dialog, Field } from "./parts.js";
 import { isOver } from "./phases.js";
 import { executionLink } from "./page_executions.js";
 import { InputFields, readInputs } from "./input_fields.js";
-
-const newKey = () => crypto.randomUUID?.() ?? String(Math.random());
 
 const MESSAGE = html`<${Field} label="Why" note="for the history"><input name="message" /></${Field}>`;
 

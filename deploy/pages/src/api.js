@@ -76,7 +76,7 @@ export async function post(path, body, key) {
 }
 
 /** Parts the text of a stream into events: {id, event, data}. */
-export function eventReader(tell) {
+function eventReader(tell) {
   let rest = "";
   return (text) => {
     const blocks = (rest + text).split("\n\n");
@@ -117,6 +117,9 @@ export async function follow(path, tell, signal, lastId = null) {
   }
   return last;
 }
+
+/** A key that makes what a form begins count once, however often it is sent. */
+export const newKey = () => crypto.randomUUID?.() ?? String(Math.random());
 
 export function executionPath({ project, domain, execution }) {
   return `/executions/${[project, domain, execution].map(encodeURIComponent).join("/")}`;

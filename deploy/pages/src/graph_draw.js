@@ -2,7 +2,8 @@
 import { lookOf } from "./phases.js";
 import { BOX } from "./layout.js";
 
-const NAMES = ["good", "bad", "warn", "run", "wait", "idle", "text", "faint", "line", "edge", "surface", "accent"];
+const PHASES = ["good", "bad", "warn", "run", "wait", "idle"];
+const NAMES = [...PHASES, ...PHASES.map((name) => `${name}-area`), "text", "faint", "line", "edge", "surface", "accent"];
 
 /** The colours of the page's style, which know of dark and light. */
 export function readColours() {
@@ -68,11 +69,12 @@ function drawBox(pen, box, x, y, isSelected, colours) {
   pen.roundRect(x, y, BOX.width, BOX.height, 7);
   pen.fill();
   pen.stroke();
-  pen.fillStyle = colours[colour];
+  pen.fillStyle = colours[`${colour}-area`];
   pen.beginPath();
   pen.roundRect(x, y, 5, BOX.height, [7, 0, 0, 7]);
   pen.fill();
   pen.font = "13px system-ui, sans-serif";
+  pen.fillStyle = colours[colour];
   pen.fillText(sign, x + 13, y + 22);
   pen.fillStyle = colours.text;
   const note = [box.array && `${box.array.succeeded}/${box.array.total}`, box.canOpen && "▸"].filter(Boolean).join(" ");
@@ -105,7 +107,7 @@ export function drawGraph(canvas, { model, places, selected }, eye, colours) {
       continue;
     }
     if (isSmall) {
-      pen.fillStyle = colours[lookOf(model.boxes[i].phase)[0]];
+      pen.fillStyle = colours[`${lookOf(model.boxes[i].phase)[0]}-area`];
       pen.fillRect(x, y, BOX.width, BOX.height);
     } else {
       drawBox(pen, model.boxes[i], x, y, model.boxes[i].path === selected, colours);

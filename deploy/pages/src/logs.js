@@ -1,6 +1,6 @@
 /** What tasks write, as they write it; the end is kept in sight until somebody scrolls up. */
 import { html, useEffect, useRef, useState } from "./html.js";
-import { follow, get } from "./api.js";
+import { follow } from "./api.js";
 import { ProblemBox } from "./parts.js";
 
 const LINES_MAX = 20000;

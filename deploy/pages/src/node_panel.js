@@ -8,9 +8,11 @@ import { isOver, Phase } from "./phases.js";
 import { Span, spanOf, Time } from "./times.js";
 import { Logs } from "./logs.js";
 import { ArrayBar } from "./array_bar.js";
+import { ArrayGrid } from "./array_grid.js";
 import { NodeActions } from "./actions.js";
 
-const TABS = ["About", "Values", "Attempts", "Logs"];
+/** The values of an array have one for each element: beyond so many they are not asked for. */
+const VALUES_OF_ELEMENTS_MAX = 1000;
 
 /** What is said of this node alone. */
 function WhyLine({ base, query, row }) {
@@ -22,36 +24,31 @@ function WhyLine({ base, query, row }) {
   return waiting.length > 0 ? html`<div class="why-line">${waiting[0].text}</div>` : null;
 }
 
-function About({ row, base, query }) {
-  const kept = row.kept_from;
-  return html`
-    <${WhyLine} base=${base} query=${query} row=${row} />
-    <dl class="facts">
-      <div><dt>Kind</dt><dd>${row.kind}</dd></div>
-      ${row.target && html`<div><dt>Runs</dt><dd>${row.target}</dd></div>`}
-      <div><dt>Began</dt><dd><${Time} at=${row.started_at} /></dd></div>
-      <div><dt>Ended</dt><dd><${Time} at=${row.ended_at} /></dd></div>
-      <div><dt>Took</dt><dd><${Span} from=${row.started_at} to=${row.ended_at} /></dd></div>
-      ${row.cache !== "disabled" && html`<div><dt>Cache</dt><dd>${row.cache}</dd></div>`}
-      ${kept && html`<div><dt>Kept from</dt><dd>${typeof kept === "string" ? kept : JSON.stringify(kept)}</dd></div>`}
-    </dl>
-    ${row.array && html`<${ArrayCounts} array=${row.array} />`}
-    <h3>Phases</h3>
-    <ol class="phases">
-      ${row.phases.map((one, i) => html`<li key=${i}><${Time} at=${one.at} /> <span>${one.attempt !== null && one.subject === "attempt" ? `attempt ${one.attempt}: ` : ""}${one.phase}</span>
-        ${one.cause && html`<span class="faint"> ${one.cause}</span>`}</li>`)}
-    </ol>
-  `;
+function Facts({ row }) {
+  return html`<dl class="facts">
+    <div><dt>Kind</dt><dd>${row.kind}</dd></div>
+    ${row.target && html`<div><dt>Runs</dt><dd>${row.target}</dd></div>`}
+    <div><dt>Began</dt><dd><${Time} at=${row.started_at} /></dd></div>
+    <div><dt>Ended</dt><dd><${Time} at=${row.ended_at} /></dd></div>
+    <div><dt>Took</dt><dd><${Span} from=${row.started_at} to=${row.ended_at} /></dd></div>
+    ${row.cache !== "disabled" && html`<div><dt>Cache</dt><dd>${row.cache}</dd></div>`}
+    ${row.kept_from && html`<div><dt>Kept from</dt><dd>${typeof row.kept_from === "string" ? row.kept_from : JSON.stringify(row.kept_from)}</dd></div>`}
+  </dl>`;
 }
 
-function ArrayCounts({ array }) {
-  return html`<h3>Elements</h3>
-    <p><${ArrayBar} array=${array} /></p>
-    ${array.errors.length > 0 &&
-    html`<table class="plain"><caption class="unseen">Errors by their code</caption>
-      <thead><tr><th scope="col">Code</th><th scope="col" class="right">Elements</th><th scope="col">First message</th></tr></thead>
-      <tbody>${array.errors.map((group) => html`<tr key=${group.code}><td>${group.code}</td><td class="right">${group.count}</td><td>${group.message}</td></tr>`)}</tbody>
-    </table>`}`;
+function Phases({ phases }) {
+  return html`<h3>Phases</h3>
+    <ol class="phases">
+      ${phases.map((one, i) => html`<li key=${i}><${Time} at=${one.at} />
+        <span> ${one.subject === "attempt" ? `attempt ${one.attempt}: ` : ""}${one.phase}</span>
+        ${one.cause && html`<span class="faint"> ${one.cause}</span>`}</li>`)}
+    </ol>`;
+}
+
+function About({ row, base, query }) {
+  return html`<${WhyLine} base=${base} query=${query} row=${row} />
+    <${Facts} row=${row} />
+    <${Phases} phases=${row.phases} />`;
 }
 
 function ValuesOf({ row }) {
@@ -61,19 +58,25 @@ function ValuesOf({ row }) {
     <${Values} values=${row.outputs} empty="It gives none." />`;
 }
 
-function Attempt({ attempt }) {
-  const facts = [
+/* ------------------------------------------------------------------------------- attempts */
+
+function factsOf(attempt) {
+  const hasEnded = attempt.ended_at !== null;
+  return [
     ["Ran by", attempt.plugin],
-    ["Exit status", attempt.signal ? `signal ${attempt.signal}` : isOver(attempt.phase) || attempt.error ? attempt.exit_status : null],
+    ["Exit status", !hasEnded ? null : attempt.signal ? `signal ${attempt.signal}` : attempt.exit_status],
     ["Processor", attempt.cpu_ms ? spanOf(attempt.cpu_ms) : null],
     ["Memory at most", attempt.memory_bytes_max ? `${(attempt.memory_bytes_max / 1048576).toFixed(1)} MiB` : null],
     ["Folder", attempt.folder],
   ].filter(([, value]) => value !== null && value !== "");
+}
+
+function Attempt({ attempt }) {
   return html`<section class="attempt">
     <h3>Attempt ${attempt.attempt} <${Phase} phase=${attempt.phase} /></h3>
     <p><${Time} at=${attempt.created_at} />, <${Span} from=${attempt.started_at ?? attempt.created_at} to=${attempt.ended_at} /></p>
     ${attempt.error && html`<div class="why-line bad" tabindex="0"><strong>${attempt.error.code}</strong> ${attempt.error.message}</div>`}
-    <dl class="facts">${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+    <dl class="facts">${factsOf(attempt).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     ${attempt.logs.length > 0 && html`<p>${attempt.logs.map((log) => html`<a key=${log.uri} href=${log.uri} rel="noreferrer" target="_blank">${log.name}</a> `)}</p>`}
     ${attempt.stderr && html`<pre class="value" tabindex="0">${attempt.stderr}</pre>`}
   </section>`;
@@ -81,36 +84,71 @@ function Attempt({ attempt }) {
 
 function Attempts({ row }) {
   return row.attempts.length === 0
-    ? html`<div class="empty">Nothing was attempted: nothing ran outside the engine for it.</div>`
+    ? html`<div class="empty">Nothing ran outside the engine for it.</div>`
     : [...row.attempts].reverse().map((attempt) => html`<${Attempt} key=${attempt.attempt} attempt=${attempt} />`);
 }
 
-/** The attempts of an element come by its own path, as those of a node do. */
-export function NodePanel({ id, node, place, execution }) {
-  const base = executionPath(id);
+/* ---------------------------------------------------------------------------------- panels */
+
+function Tabs({ names, tab, choose }) {
+  return html`<div class="tabs" role="tablist" aria-label="About the node">
+    ${names.map((one) => html`<button key=${one} role="tab" aria-selected=${String(one === tab)} onClick=${() => choose(one)}>${one}</button>`)}
+  </div>`;
+}
+
+/** A node, an element or an attempt, with all that is known of it. */
+function OneNode({ id, base, node, execution }) {
   const query = `?node=${encodeURIComponent(node)}`;
   const state = useDocument(`${base}/node${query}`);
-  const [tab, setTab] = useState("About");
-  const close = pathWith(place, { node: null });
+  const [tab, choose] = useState("About");
+  return html`<${Shown} state=${state}>
+    ${(row) => html`
+      <div class="title"><${Phase} phase=${row.is_waiting ? "waiting" : row.phase} />
+        <${NodeActions} id=${id} row=${row} node=${node} execution=${execution} /></div>
+      <${Tabs} names=${["About", "Values", "Attempts", "Logs"]} tab=${tab} choose=${choose} />
+      <div role="tabpanel" aria-label=${tab}>
+        ${tab === "About" && html`<${About} row=${row} base=${base} query=${query} />`}
+        ${tab === "Values" && html`<${ValuesOf} row=${row} />`}
+        ${tab === "Attempts" && html`<${Attempts} row=${row} />`}
+        ${tab === "Logs" && html`<${Logs} path="${base}/logs${query}" />`}
+      </div>
+    `}
+  </${Shown}>`;
+}
+
+function ValuesOfArray({ base, node, total }) {
+  const isMany = total > VALUES_OF_ELEMENTS_MAX;
+  const state = useDocument(isMany ? null : `${base}/node?node=${encodeURIComponent(node)}`, false);
+  return isMany
+    ? html`<p class="faint">The values of ${total.toLocaleString()} elements are not shown at once; open an element.</p>`
+    : html`<${Shown} state=${state}>${(row) => html`<${ValuesOf} row=${row} />`}</${Shown}>`;
+}
+
+/** An array is as large as it likes: only counts of its elements are asked for. */
+function ArrayNode({ id, base, row, place, execution }) {
+  const [tab, choose] = useState("Elements");
+  return html`
+    <div class="title"><${Phase} phase=${row.phase} />
+      <${NodeActions} id=${id} row=${row} node=${row.node} execution=${execution} /></div>
+    <${Tabs} names=${["Elements", "About", "Values"]} tab=${tab} choose=${choose} />
+    <div role="tabpanel" aria-label=${tab}>
+      ${tab === "Elements" && html`<p><${ArrayBar} array=${row.array} /></p><${ArrayGrid} base=${base} node=${row.node} place=${place} />`}
+      ${tab === "About" && html`<${WhyLine} base=${base} query="?node=${encodeURIComponent(row.node)}" row=${row} /><${Facts} row=${row} />`}
+      ${tab === "Values" && html`<${ValuesOfArray} base=${base} node=${row.node} total=${row.array.total} />`}
+    </div>`;
+}
+
+export function NodePanel({ id, node, place, execution }) {
+  const base = executionPath(id);
+  const close = pathWith(place, { node: null, cells: null });
+  const row = execution.nodes.find((one) => one.node === node);
   return html`<aside class="panel" aria-label="Node ${node}" onKeyDown=${(event) => event.key === "Escape" && go(close)}>
     <header>
       <h2 title=${node}>${node}</h2>
       <${Link} to=${close} class="close" aria-label="Close ${node}">✕</${Link}>
     </header>
-    <${Shown} state=${state}>
-      ${(row) => html`
-        <div class="title"><${Phase} phase=${row.is_waiting ? "waiting" : row.phase} />
-          <${NodeActions} id=${id} row=${row} node=${node} execution=${execution} /></div>
-        <div class="tabs" role="tablist" aria-label="About the node">
-          ${TABS.map((one) => html`<button key=${one} role="tab" aria-selected=${String(one === tab)} onClick=${() => setTab(one)}>${one}</button>`)}
-        </div>
-        <div role="tabpanel" aria-label=${tab}>
-          ${tab === "About" && html`<${About} row=${row} base=${base} query=${query} />`}
-          ${tab === "Values" && html`<${ValuesOf} row=${row} />`}
-          ${tab === "Attempts" && html`<${Attempts} row=${row} />`}
-          ${tab === "Logs" && html`<${Logs} path="${base}/logs${query}" />`}
-        </div>
-      `}
-    </${Shown}>
+    ${row?.array
+      ? html`<${ArrayNode} id=${id} base=${base} row=${row} place=${place} execution=${execution} />`
+      : html`<${OneNode} id=${id} base=${base} node=${node} execution=${execution} />`}
   </aside>`;
 }

@@ -26,7 +26,7 @@ function Gate({ gate }) {
       <h2>${gate.id}</h2>
       <p><${Link} to="${executionLink(gate)}?node=${encodeURIComponent(gate.node)}">${gate.execution} / ${gate.node}</${Link}>
         <span class="faint"> of ${gate.workflow}, ${gate.project}/${gate.domain}</span></p>
-      <p class="faint">waits for ${gate.kind === "approve" ? "approval" : `a value (${gate.type})`} since
+      <p class="faint">waits for ${gate.kind === "approve" ? "approval" : `a value (${gate.type})`} since${" "}
         <${Time} at=${gate.waiting_since} />, <${Span} from=${gate.waiting_since} />${gate.is_paused && ", paused"}</p>
     </div>
     <${GateActions} gate=${gate} />

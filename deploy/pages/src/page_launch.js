@@ -1,6 +1,6 @@
 /** Begins an execution: a definition is read, one of its workflows chosen, its inputs filled in. */
 import { html, useEffect, useRef, useState } from "./html.js";
-import { post } from "./api.js";
+import { newKey, post } from "./api.js";
 import { go } from "./router.js";
 import { Field, ProblemBox } from "./parts.js";
 import { InputFields, readInputs } from "./input_fields.js";
@@ -74,7 +74,7 @@ export function Launch() {
   const read = () =>
     attempt("definition", async () => {
       const held = (await post("/inspect", { definition: text })).filter((one) => one.kind === "workflow");
-      key.current = crypto.randomUUID?.() ?? String(Math.random());
+      key.current = newKey();
       setWorkflows(held.reverse());
     });
   const submit = (event, workflow) => {

@@ -1,8 +1,9 @@
 /** Launch plans: when each begins next, what became of the last one, and pausing of its schedule. */
 import { html, useEffect, useState } from "./html.js";
 import { useDocument } from "./live.js";
-import { post } from "./api.js";
-import { Link } from "./router.js";
+import { newKey, post } from "./api.js";
+import { readInputs } from "./input_fields.js";
+import { go, Link } from "./router.js";
 import { Dialog, Field, Shown } from "./parts.js";
 import { Relative, Time } from "./times.js";
 
@@ -45,12 +46,29 @@ function stateOf(plan) {
   return plan.problem || `${plan.waiting}${plan.skipped ? `, ${plan.skipped} skipped` : ""}`;
 }
 
+/** Begins an execution now; whatever is filled in stands in place of what the plan says. */
+function RunNow({ plan }) {
+  const [key, setKey] = useState(null);
+  const inputs = [{ name: "input", type: "inputs", has_default: true }];
+  const send = async (form) => {
+    const begun = await post(`${planPath(plan)}/trigger`, readInputs(inputs, form), key);
+    const [execution] = begun.execution.split("/").reverse();
+    go(`/executions/${[plan.project, plan.domain, execution].map(encodeURIComponent).join("/")}`);
+  };
+  return html`<button onClick=${() => setKey(newKey())} aria-label="Run now: ${plan.plan}">Run now</button>
+    ${key && html`<${Dialog} title="Run ${plan.plan} now?" verb="Run" action=${send} close=${() => setKey(null)}>
+      <p>It begins an execution of ${plan.workflow} with the inputs of the plan.</p>
+      <${Field} label="Other inputs" note="if any, as JSON">
+        <textarea name="input" rows="3" spellcheck="false" placeholder='{"name": "value"}'></textarea></${Field}>
+    </${Dialog}>`}`;
+}
+
 function PlanAction({ plan }) {
   const [isAsking, ask] = useState(false);
   const verb = plan.is_paused ? "Resume" : "Pause";
   const send = (form) =>
     post(`${planPath(plan)}/${verb.toLowerCase()}`, !plan.is_paused && form.get("message") ? { message: form.get("message") } : {});
-  return html`<button onClick=${() => ask(true)} aria-label="${verb} ${plan.plan}">${verb}</button>
+  return html`<${RunNow} plan=${plan} /> <button onClick=${() => ask(true)} aria-label="${verb} ${plan.plan}">${verb}</button>
     ${isAsking && html`<${Dialog} title="${verb} the schedule of ${plan.plan}?" verb=${verb} action=${send} close=${() => ask(false)}>
       <p>${plan.is_paused ? "It begins executions again, from the next time on." : "It begins no executions until it is resumed."}</p>
       ${!plan.is_paused && html`<${Field} label="Why" note="for the history"><input name="message" /></${Field}>`}

@@ -14,7 +14,7 @@ export function Shown({ state, empty, children }) {
 }
 
 /** Rows of grey, a moment later: what comes at once does not flash. */
-export function Loading() {
+function Loading() {
   return html`<div class="loading" role="status" aria-label="Loading">
     ${[1, 2, 3, 4].map((key) => html`<div key=${key}></div>`)}
   </div>`;
@@ -72,7 +72,7 @@ export function Field({ label, note, children }) {
 const LONG = 2000;
 
 /** A value as text, its beginning alone while it is long. */
-export function Value({ value }) {
+function Value({ value }) {
   const [isWhole, setWhole] = useState(false);
   if (typeof value === "string" && /^data:image\/(png|jpeg|gif|webp);base64,/.test(value)) {
     return html`<img class="preview" src=${value} alt="The value, a picture" />`;
@@ -127,14 +127,4 @@ export function Values({ values, empty }) {
   return html`<dl class="values">
     ${names.map((name) => html`<div key=${name}><dt>${name}</dt><dd><${Value} value=${values[name]} /></dd></div>`)}
   </dl>`;
-}
-
-/** A list of tabs that are links. */
-export function Copy({ text }) {
-  const [isDone, setDone] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setDone(true);
-  };
-  return html`<button class="link" onClick=${copy}>${isDone ? "Copied" : "Copy"}</button>`;
 }

@@ -9,7 +9,7 @@ const ROWS_MAX = 500;
 const TICKS = 5;
 
 /** Nodes on the way that took longest: from the last one to end, always back to the last before. */
-export function criticalPath(nodes) {
+function criticalPath(nodes) {
   const top = nodes.filter((node) => !node.node.includes("/") && node.ended_at);
   const byName = new Map(top.map((node) => [node.node, node]));
   const latest = (list) => list.reduce((a, b) => (a && msOf(a.ended_at) >= msOf(b.ended_at) ? a : b), null);
