@@ -112,6 +112,17 @@ class Console(ConsoleTest):
         page.sees("says hello")
         self.assert_well(page)
 
+    def test_retries_are_seen(self):
+        """Over time, a bar for each attempt; and by the link that Flyte's clients print."""
+        self.write("again.yaml", "troupe: 1\ntasks: {flaky: {run: [sh, -c, 'exit $((3 - $TROUPE_ATTEMPT"
+                   "))'], retries: 3}}\nworkflows: {main: {nodes: {it: {task: flaky}}}}\n")
+        self.begin()
+        self.troupe("submit", "again.yaml", "--name", "again")
+        self.wait_for_phase("again", "succeeded")
+        page = self.page("/projects/default/domains/development/executions/again?view=timeline")
+        page.until("document.querySelectorAll('.timeline svg rect:not(.waits):not(.critical)')"
+                   ".length == 4")
+
     def test_filters_are_links(self):
         self.begin()
         self.submit("broken", "bad")

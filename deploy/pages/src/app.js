@@ -47,7 +47,7 @@ function useTheme() {
   return [theme, set];
 }
 
-const GATES_MS = 2000;
+const GATES_MS = 5000;
 
 const NEXT_THEME = { auto: "light", light: "dark", dark: "auto" };
 

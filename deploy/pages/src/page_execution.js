@@ -93,7 +93,7 @@ function View({ view, id, row, place }) {
     return html`<${Graph} nodes=${row.nodes} place=${place} />`;
   }
   if (view === "timeline") {
-    return html`<${Timeline} row=${row} place=${place} />`;
+    return html`<${Timeline} id=${id} row=${row} place=${place} />`;
   }
   if (view === "values") {
     return html`<section class="columns">

@@ -195,7 +195,7 @@ static void expired(void *self, struct tr_door_exchange *exchange)
     answer(exchange, 504, "expired");
 }
 
-/* What begins with /part/ has a handler of its own. */
+/* What begins with /part/ has a handler of its own, and so has /one, but nothing below it. */
 static void begin_part(void *self, struct tr_door_exchange *exchange)
 {
     assert_ptr_equal(self, &path);
@@ -247,7 +247,8 @@ static const struct tr_door_handler handler = {.begin = begin,
 static const struct tr_door_handler part_handler = {
     .begin = begin_part, .end = end_part, .refuse = refuse_part, .gone = has_gone};
 static const struct tr_door_part parts[] = {
-    {.prefix = "/part/", .handler = &part_handler, .self = &path}};
+    {.prefix = "/part/", .handler = &part_handler, .self = &path},
+    {.prefix = "/one", .is_whole = true, .handler = &part_handler, .self = &path}};
 
 /* -------------------------------------------------------------------- the client */
 
@@ -373,6 +374,8 @@ static void ask_all(long version)
     expect(curl, version, "/part/x?y", "body", 200, "part");
     expect(curl, version, "/part/%zz", NULL, 400, "refused by the part");
     expect(curl, version, "/part", NULL, 200, "whole");
+    expect(curl, version, "/one?y", NULL, 200, "part");
+    expect(curl, version, "/one/x", NULL, 200, "whole");
     expect(curl, version, "/echo", "what goes in comes out", 200, "what goes in comes out");
     expect(curl, version, "/echo", "", 200, "");
     expect(curl, version, "/late", "x", 200, "late");
