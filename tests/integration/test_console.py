@@ -114,8 +114,9 @@ class Console(ConsoleTest):
 
     def test_retries_are_seen(self):
         """Over time, a bar for each attempt; and by the link that Flyte's clients print."""
-        self.write("again.yaml", "troupe: 1\ntasks: {flaky: {run: [sh, -c, 'exit $((3 - $TROUPE_ATTEMPT"
-                   "))'], retries: 3}}\nworkflows: {main: {nodes: {it: {task: flaky}}}}\n")
+        self.write("again.yaml", "troupe: 1\n"
+                   "tasks: {flaky: {run: [sh, -c, 'exit $((3 - $TROUPE_ATTEMPT))'], retries: 3}}\n"
+                   "workflows: {main: {nodes: {it: {task: flaky}}}}\n")
         self.begin()
         self.troupe("submit", "again.yaml", "--name", "again")
         self.wait_for_phase("again", "succeeded")

@@ -7,7 +7,7 @@ import { follow, get, token } from "./api.js";
 
 const RETRY_MS = [500, 1000, 2000, 5000];
 
-function rest(ms, signal) {
+export function rest(ms, signal) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
     signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
@@ -62,6 +62,7 @@ async function keepTrue(path, isLive, set, signal) {
         set((old) => ({ ...old, problem: { message: last.data.detail, ...last.data } }));
         return;
       }
+      await rest(RETRY_MS[0], seen.signal);
     } catch (problem) {
       if (problem.name !== "AbortError") {
         set((old) => ({ ...old, problem, isLoading: false }));

@@ -1,9 +1,33 @@
 /** What tasks write, as they write it; the end is kept in sight until somebody scrolls up. */
 import { html, useEffect, useRef, useState } from "./html.js";
 import { follow } from "./api.js";
+import { rest } from "./live.js";
 import { ProblemBox } from "./parts.js";
 
 const LINES_MAX = 20000;
+const RETRY_MS = 1000;
+
+/** Until their end, from where a connection broke on; what was wrong, or null. */
+async function followLogs(path, tell, signal) {
+  let id = null;
+  const note = (event) => {
+    id = event.id ?? id;
+    tell(event);
+  };
+  for (;;) {
+    try {
+      const last = await follow(path, note, signal, id);
+      if (last.event === "end" || last.event === "problem") {
+        return last.event === "problem" ? { message: last.data.detail } : null;
+      }
+    } catch (problem) {
+      if (problem.name === "AbortError" || (problem.status >= 400 && problem.status < 429)) {
+        throw problem;
+      }
+    }
+    await rest(RETRY_MS, signal);
+  }
+}
 
 export function Logs({ path }) {
   const [lines, setLines] = useState([]);
@@ -26,8 +50,8 @@ export function Logs({ path }) {
         timer ||= setTimeout(flush, 50);
       }
     };
-    follow(path, tell, controller.signal).then(
-      (last) => setState({ isOver: true, problem: last.event === "problem" ? { message: last.data.detail } : null }),
+    followLogs(path, tell, controller.signal).then(
+      (problem) => setState({ isOver: true, problem }),
       (problem) => problem.name !== "AbortError" && setState({ isOver: true, problem }),
     );
     return () => (controller.abort(), clearTimeout(timer));
