@@ -11,10 +11,9 @@ import signal
 import unittest
 
 from console import ConsoleTest
-from program import IS_SANITIZED, LIMIT_S, ROOT
+from program import LIMIT_S, ROOT, slowness
 
 BYTES_MAX = 300 * 1000
-SEEN_S = LIMIT_S if IS_SANITIZED else 1
 
 
 class Console(ConsoleTest):
@@ -60,7 +59,7 @@ class Console(ConsoleTest):
         page = self.page()
         page.sees("Nothing has run yet")
         self.submit("main", "one")
-        page.sees("one", SEEN_S)
+        page.sees("one", slowness())
         self.wait_for_gate("one")
         page.until("document.querySelector('.badge')?.textContent.startsWith('1')")
         page.run("window.isOld = true")
@@ -71,7 +70,7 @@ class Console(ConsoleTest):
         self.troupe("approve", "one", "release")
         self.wait_for_phase("one", "succeeded")
         page.until("document.querySelector('.title .phase').textContent.endsWith('succeeded')",
-                   SEEN_S)
+                   slowness())
         self.assertTrue(page.run("window.isOld"))
         page.run("history.back()")
         page.until("location.pathname == '/console/' || location.pathname == '/console'")
