@@ -53,7 +53,9 @@ function boxAt(places, eye, x, y) {
 /** What the mouse, fingers and keys do with the eye that looks at the graph. */
 function useEye(canvas, places, draw, choose) {
   const eye = useRef(null);
+  const isMoved = useRef(false);
   const fit = () => {
+    isMoved.current = false;
     if (places && canvas.current) {
       eye.current = fitted(places, canvas.current.clientWidth, canvas.current.clientHeight);
       draw();
@@ -63,10 +65,12 @@ function useEye(canvas, places, draw, choose) {
     const old = eye.current;
     const zoom = Math.min(ZOOM_MAX, Math.max(ZOOM_MIN, old.zoom * factor));
     const scale = zoom / old.zoom;
+    isMoved.current = true;
     eye.current = { zoom, x: x - (x - old.x) * scale, y: y - (y - old.y) * scale };
     draw();
   };
   const panBy = (dx, dy) => {
+    isMoved.current = true;
     eye.current = { ...eye.current, x: eye.current.x + dx, y: eye.current.y + dy };
     draw();
   };
@@ -115,7 +119,8 @@ function useEye(canvas, places, draw, choose) {
       fit();
     }
   };
-  return { eye, fit, zoomBy, keys };
+  const resized = () => (isMoved.current ? draw() : fit());
+  return { eye, fit, zoomBy, keys, resized };
 }
 
 export function Graph({ nodes, place }) {
@@ -146,13 +151,13 @@ export function Graph({ nodes, place }) {
     },
     [place],
   );
-  const { eye, fit, zoomBy, keys } = useEye(canvas, places, draw, choose);
+  const { eye, fit, zoomBy, keys, resized } = useEye(canvas, places, draw, choose);
   const sight = useRef();
   sight.current = () => eye.current;
   useEffect(fit, [places]);
   useEffect(draw, [model, selected]);
   useEffect(() => {
-    const observer = new ResizeObserver(() => (eye.current ? draw() : fit()));
+    const observer = new ResizeObserver(resized);
     observer.observe(canvas.current);
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     scheme.addEventListener("change", draw);

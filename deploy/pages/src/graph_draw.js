@@ -5,6 +5,10 @@ import { BOX } from "./layout.js";
 const PHASES = ["good", "bad", "warn", "run", "wait", "idle"];
 const NAMES = [...PHASES, ...PHASES.map((name) => `${name}-area`), "text", "faint", "line", "edge", "surface", "accent"];
 
+/** From how near edges and texts are worth drawing. */
+const ZOOM_OF_EDGES = 0.08;
+const ZOOM_OF_TEXTS = 0.25;
+
 /** The colours of the page's style, which know of dark and light. */
 export function readColours() {
   const style = getComputedStyle(document.documentElement);
@@ -85,6 +89,28 @@ function drawBox(pen, box, x, y, isSelected, colours) {
   pen.textAlign = "left";
 }
 
+function isInSight(places, i, view) {
+  const x = places.x[i];
+  const y = places.y[i];
+  return x <= view.right && x + BOX.width >= view.left && y <= view.bottom && y + BOX.height >= view.top;
+}
+
+/** Boxes from afar, all of a colour at once. */
+function drawSmall(pen, model, places, view, colours) {
+  const areas = new Map();
+  model.boxes.forEach((box, i) => {
+    if (isInSight(places, i, view)) {
+      const colour = lookOf(box.phase)[0];
+      areas.set(colour, areas.get(colour) ?? new Path2D());
+      areas.get(colour).rect(places.x[i], places.y[i], BOX.width, BOX.height);
+    }
+  });
+  for (const [colour, area] of areas) {
+    pen.fillStyle = colours[`${colour}-area`];
+    pen.fill(area);
+  }
+}
+
 export function drawGraph(canvas, { model, places, selected }, eye, colours) {
   if (!eye || canvas.clientWidth === 0) {
     return;
@@ -98,19 +124,16 @@ export function drawGraph(canvas, { model, places, selected }, eye, colours) {
     right: (width - eye.x) / eye.zoom,
     bottom: (height - eye.y) / eye.zoom,
   };
-  drawEdges(pen, model, places, view, colours, eye.zoom);
-  const isSmall = eye.zoom < 0.25;
+  if (eye.zoom >= ZOOM_OF_EDGES) {
+    drawEdges(pen, model, places, view, colours, eye.zoom);
+  }
+  if (eye.zoom < ZOOM_OF_TEXTS) {
+    drawSmall(pen, model, places, view, colours);
+    return;
+  }
   for (let i = 0; i < model.boxes.length; i++) {
-    const x = places.x[i];
-    const y = places.y[i];
-    if (x > view.right || x + BOX.width < view.left || y > view.bottom || y + BOX.height < view.top) {
-      continue;
-    }
-    if (isSmall) {
-      pen.fillStyle = colours[`${lookOf(model.boxes[i].phase)[0]}-area`];
-      pen.fillRect(x, y, BOX.width, BOX.height);
-    } else {
-      drawBox(pen, model.boxes[i], x, y, model.boxes[i].path === selected, colours);
+    if (isInSight(places, i, view)) {
+      drawBox(pen, model.boxes[i], places.x[i], places.y[i], model.boxes[i].path === selected, colours);
     }
   }
 }
