@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "actors/graph/document/json.h"
 #include "actors/task/task.h"
 #include "actors/values/exchange.h"
 
@@ -80,6 +81,13 @@ static void *api_scratch(struct tr_task_context *side, size_t size)
     void *block = tr_arena_alloc(&task->arena, size);
     (void)noted(task, task->arena.error);
     return block;
+}
+
+static int api_read_json(struct tr_task_context *side, struct tr_bytes json, struct tr_bytes *value)
+{
+    struct tri_task *task = behind(side);
+    int error = tr_json_pack(&task->arena, json, value);
+    return error == TR_MEMORY ? noted(task, error) : error;
 }
 
 static struct tr_bytes api_inputs(struct tr_task_context *side)
@@ -360,6 +368,7 @@ const struct tr_task_api tri_task_api = {
     .scratch = api_scratch,
     .inputs = api_inputs,
     .inputs_json = api_inputs_json,
+    .read_json = api_read_json,
     .outputs = api_outputs,
     .outputs_json = api_outputs_json,
     .call = api_call,

@@ -12,7 +12,6 @@
 
 #include "runtime/troupe.h"
 
-#define SETTINGS "plugins.kubernetes"
 #define NAMESPACE "default"
 
 /* -------------------------------------------------------------------------------------- group */
@@ -54,10 +53,11 @@ static struct tri_pod pod_of(struct tr_task_context *task, struct tr_kubernetes_
     struct tr_text group = {0};
     struct tr_text front = tri_pod_front(task, TR_KUBERNETES_NAME_BYTES_MAX / 2);
     struct tr_text name = tr_task_generated_name(task);
-    struct tri_pod pod = {.settings = SETTINGS,
+    struct tri_pod pod = {.settings = TRI_KUBERNETES_SETTINGS,
                           .call = &own->call,
                           .reads_outputs = &own->reads_outputs,
-                          .reads = &own->reads};
+                          .reads = &own->reads,
+                          .finds_image = true};
     if (find_group(task, own, endpoint, &group) == 0 && tri_kubernetes_group_read(group, &parts)) {
         pod.below =
             tr_task_format(task, "%.*s-%.*s/%.*s", (int)front.size, front.data,
@@ -68,22 +68,32 @@ static struct tri_pod pod_of(struct tr_task_context *task, struct tr_kubernetes_
 
 /* ------------------------------------------------------------------------------------ the pod */
 
-/* The endpoint's map of a name, the task's laid over it, and ours over both. */
+/*
+ * Labels or annotations: what the PodTemplate, the endpoint, Flyte's task and the task's config
+ * say, each over those before it, and ours over all of them.
+ */
 static void build_map(struct tr_build *build, struct tr_task_context *task,
-                      const struct tr_webapi_endpoint *endpoint, const char *name,
-                      struct tr_bytes ours)
+                      const struct tr_webapi_endpoint *endpoint, struct tr_bytes template,
+                      const char *name, struct tr_bytes ours)
 {
     static const char *const paired[] = {NULL};
-    struct tr_build users = tr_build_of_task(task);
-    struct tr_bytes both = {0};
-    struct tr_bytes base = tr_json_get(endpoint->config, name);
-    struct tr_bytes over = tr_json_get(tr_task_template(task)->config, name);
-    tr_build_laid_over(&users, base.size > 0 ? base : ours, over.size > 0 ? over : ours, paired);
-    if (build->error == 0) {
-        build->error = tr_build_take(&users, &both);
+    struct tr_bytes flytes[TRI_KUBERNETES_METADATA_LAYERS];
+    struct tr_bytes whole = ours;
+    tri_kubernetes_metadata(task, template, name, flytes);
+    const struct tr_bytes layers[] = {flytes[0],
+                                      tr_json_get(endpoint->config, name),
+                                      flytes[1],
+                                      flytes[2],
+                                      tr_json_get(tr_task_template(task)->config, name),
+                                      ours};
+    for (size_t i = 0; build->error == 0 && i < TR_COUNT_OF(layers); i++) {
+        if (layers[i].size > 0) {
+            struct tr_build laid = tr_build_of_task(task);
+            tr_build_laid_over(&laid, whole, layers[i], paired);
+            build->error = tr_build_take(&laid, &whole);
+        }
     }
-    tr_build_name(build, tr_text_of(name));
-    tr_build_laid_over(build, both, ours, paired);
+    tr_build_member_value(build, name, whole);
 }
 
 static int build_texts(struct tr_task_context *task, const char *const (*rows)[2], size_t count,
@@ -101,7 +111,7 @@ static int build_texts(struct tr_task_context *task, const char *const (*rows)[2
 /* What a pod of ours is known by. */
 static int build_marks(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
                        const struct tri_kubernetes_group *group, const char *name,
-                       struct tr_bytes *labels, struct tr_bytes *annotations)
+                       const char *container, struct tr_bytes *labels, struct tr_bytes *annotations)
 {
     char place[TR_WEBAPI_ENDPOINT_BYTES_MAX + 1];
     char store[TR_WEBAPI_JOB_SET_BYTES_MAX + 1];
@@ -116,22 +126,39 @@ static int build_marks(struct tr_task_context *task, const struct tr_webapi_endp
                                          {TRI_KUBERNETES_ATTEMPT_LABEL, identity}};
     (void)snprintf(place, sizeof place, "%.*s", (int)endpoint->name.size, endpoint->name.data);
     const char *const annotation_rows[][2] = {{TRI_KUBERNETES_NAME_ANNOTATION, name},
-                                              {TRI_KUBERNETES_ENDPOINT_ANNOTATION, place}};
+                                              {TRI_KUBERNETES_ENDPOINT_ANNOTATION, place},
+                                              {TRI_KUBERNETES_CONTAINER_ANNOTATION, container}};
     int error = build_texts(task, label_rows, TR_COUNT_OF(label_rows), labels);
     return error != 0
                ? error
                : build_texts(task, annotation_rows, TR_COUNT_OF(annotation_rows), annotations);
 }
 
+/* The name of the task's container where it is not alone, so that its end is the pod's; or "". */
+static void find_primary(struct tr_task_context *task, struct tr_bytes spec,
+                         char name[TR_KUBERNETES_NAME_BYTES_MAX + 1])
+{
+    struct tr_json_walk walk = tr_json_walk(tr_json_get(spec, "containers"));
+    struct tr_text container = tri_kubernetes_container(task);
+    unsigned count = 0;
+    while (tr_json_next(&walk)) {
+        count++;
+    }
+    (void)snprintf(name, TR_KUBERNETES_NAME_BYTES_MAX + 1, "%.*s",
+                   count > 1 ? (int)container.size : 0, container.data);
+}
+
 static int build_pod(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                     const struct tri_kubernetes_group *group, struct tr_bytes spec,
-                     struct tr_bytes *pod)
+                     const struct tri_kubernetes_group *group, struct tr_bytes template,
+                     struct tr_bytes spec, struct tr_bytes *pod)
 {
     char name[TR_KUBERNETES_NAME_BYTES_MAX + 1];
+    char primary[TR_KUBERNETES_NAME_BYTES_MAX + 1];
     struct tr_bytes labels = {0};
     struct tr_bytes annotations = {0};
     tri_kubernetes_name(group->store, tr_task_generated_name(task), name);
-    int error = build_marks(task, endpoint, group, name, &labels, &annotations);
+    find_primary(task, spec, primary);
+    int error = build_marks(task, endpoint, group, name, primary, &labels, &annotations);
     if (error != 0) {
         return error;
     }
@@ -141,8 +168,8 @@ static int build_pod(struct tr_task_context *task, const struct tr_webapi_endpoi
     tr_build_member_text(&build, "apiVersion", tr_text_of("v1"));
     tr_build_member_map(&build, "metadata");
     tr_build_member_text(&build, "name", tr_text_of(name));
-    build_map(&build, task, endpoint, "labels", labels);
-    build_map(&build, task, endpoint, "annotations", annotations);
+    build_map(&build, task, endpoint, template, "labels", labels);
+    build_map(&build, task, endpoint, template, "annotations", annotations);
     tr_build_end(&build);
     tr_build_member_value(&build, "spec", spec);
     tr_build_end(&build);
@@ -162,14 +189,39 @@ static int keep_group(struct tr_kubernetes_attempt *own, struct tr_text group)
     return own->job_set.size == 0 ? tr_array_set(&own->job_set, group) : 0;
 }
 
+static int build_job(struct tr_task_context *task, const struct tri_pod *pod,
+                     const struct tr_webapi_endpoint *endpoint,
+                     const struct tri_kubernetes_group *group, const struct tri_pod_inputs *inputs,
+                     struct tr_bytes template, struct tr_webapi_job *job,
+                     struct tr_transition *transition)
+{
+    struct tr_bytes spec = {0};
+    int error = tri_kubernetes_spec(task, pod, endpoint, inputs, template, &spec);
+    struct tr_bytes container = tri_pod_container(spec, tri_kubernetes_container(task));
+    if (error == 0 && tr_json_text(tr_json_get(container, "image")).size == 0) {
+        return refuse(transition, tri_pod_no_image(task, pod));
+    }
+    if (error == 0) {
+        error = build_pod(task, endpoint, group, template, spec, &job->body);
+    }
+    if (error == TR_LIMIT || error == TR_INVALID) {
+        return refuse(transition,
+                      tr_text_of(error == TR_LIMIT
+                                     ? "its pod is larger, or nested deeper, than a job may be"
+                                     : "a word of `run` or the environment is no UTF-8"));
+    }
+    job->is_ready = error == 0;
+    return error;
+}
+
 static int make_job(struct tr_task_context *task, struct tr_kubernetes_attempt *own,
                     const struct tr_webapi_endpoint *endpoint, const struct tri_pod_inputs *inputs,
-                    struct tr_webapi_job *job, struct tr_transition *transition)
+                    struct tr_bytes template, struct tr_webapi_job *job,
+                    struct tr_transition *transition)
 {
     struct tri_pod pod = pod_of(task, own, endpoint);
     struct tri_kubernetes_group parts;
     struct tr_text group = {0};
-    struct tr_bytes spec = {0};
     struct tr_text missing = tri_pod_missing(task, &pod, endpoint, inputs);
     if (missing.size > 0) {
         return refuse(transition, missing);
@@ -179,26 +231,70 @@ static int make_job(struct tr_task_context *task, struct tr_kubernetes_attempt *
         return TR_INVALID;
     }
     if (error == 0) {
-        error = tri_pod_spec(task, &pod, endpoint, inputs, &spec);
+        error = build_job(task, &pod, endpoint, &parts, inputs, template, job, transition);
     }
-    if (error == 0) {
-        error = build_pod(task, endpoint, &parts, spec, &job->body);
+    if (error != 0 || !job->is_ready) {
+        return error;
     }
-    if (error == TR_LIMIT || error == TR_INVALID) {
-        return refuse(transition,
-                      tr_text_of(error == TR_LIMIT
-                                     ? "its pod is larger, or nested deeper, than a job may be"
-                                     : "a word of `run` or the environment is no UTF-8"));
-    }
-    if (error == 0) {
-        error = keep_group(own, group);
-    }
-    job->is_ready = error == 0;
+    error = keep_group(own, group);
     size_t share_bytes = tri_pod_share(endpoint).size;
     if (error == 0 && share_bytes > 0) {
         error = tr_task_shared_folder(task, tri_pod_folder(task, &pod, endpoint), share_bytes);
     }
     return error == TR_LIMIT ? 0 : error; /* too long to be shown, and to name files in */
+}
+
+/* Its inputs are there, or written: what is left to know is the PodTemplate. */
+static int ask_template(struct tr_task_context *task, struct tr_kubernetes_attempt *own,
+                        const struct tr_webapi_endpoint *endpoint, struct tr_text name,
+                        struct tr_transition *transition)
+{
+    struct tri_kubernetes_group parts;
+    struct tr_text group = {0};
+    int error = find_group(task, own, endpoint, &group);
+    if (error == 0 && !tri_kubernetes_group_read(group, &parts)) {
+        return TR_INVALID;
+    }
+    own->asks_template = true;
+    if (error == 0) {
+        error = tri_kubernetes_ask_template(task, endpoint, parts.namespace, name, own);
+    }
+    return error != 0 ? error
+                      : tr_task_is(transition, TR_TASK_PHASE_INITIALIZING,
+                                   tr_task_format(task, "PodTemplate %.*s is asked for",
+                                                  (int)name.size, name.data));
+}
+
+/* The inputs as they were found before the PodTemplate was asked for. */
+static int find_inputs_again(struct tr_task_context *task, const struct tr_kubernetes_attempt *own,
+                             struct tri_pod_inputs *inputs)
+{
+    inputs->path = tr_array_get(&own->inputs);
+    return inputs->path.size > 0 ? 0 : tr_task_inputs_json(task, &inputs->json);
+}
+
+static int on_template(struct tr_task_context *task, struct tr_kubernetes_attempt *own,
+                       const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
+                       struct tr_text name, struct tr_webapi_job *job,
+                       struct tr_transition *transition)
+{
+    struct tri_pod_inputs inputs = {0};
+    struct tr_bytes template = {0};
+    bool is_lost = event->error == TR_NO_CONNECTION || event->error == TR_CLOSED;
+    if (is_lost || tri_kubernetes_is_template_again(event)) {
+        return ask_template(task, own, endpoint, name, transition);
+    }
+    if (event->call != own->call) {
+        return 0;
+    }
+    int error = tri_kubernetes_read_template(task, own, event, name, &template, transition);
+    if (error != 0 || template.size == 0) {
+        return error;
+    }
+    own->asks_template = false;
+    own->reads = 0;
+    error = find_inputs_again(task, own, &inputs);
+    return error != 0 ? error : make_job(task, own, endpoint, &inputs, template, job, transition);
 }
 
 static int prepare(struct tr_task_context *task, void *state,
@@ -208,9 +304,21 @@ static int prepare(struct tr_task_context *task, void *state,
     struct tr_kubernetes_attempt *own = state;
     struct tri_pod pod = pod_of(task, own, endpoint);
     struct tri_pod_inputs inputs = {0};
+    struct tr_text template = tri_kubernetes_template_name(task, endpoint);
     bool is_ready = false;
+    if (own->asks_template && event->kind != TR_TASK_START) {
+        return on_template(task, own, endpoint, event, template, job, transition);
+    }
+    own->asks_template = false;
     int error = tri_pod_find_inputs(task, &pod, event, &inputs, &is_ready, transition);
-    return error == 0 && is_ready ? make_job(task, own, endpoint, &inputs, job, transition) : error;
+    if (error != 0 || !is_ready) {
+        return error;
+    }
+    if (template.size == 0) {
+        return make_job(task, own, endpoint, &inputs, (struct tr_bytes){0}, job, transition);
+    }
+    error = tr_array_set(&own->inputs, inputs.path);
+    return error != 0 ? error : ask_template(task, own, endpoint, template, transition);
 }
 
 /* --------------------------------------------------------------------------- what it has left */
@@ -238,87 +346,6 @@ static int finalize(struct tr_task_context *task, void *state, uint8_t phase)
     }
     struct tri_pod pod = pod_of(task, own, endpoint);
     return tri_pod_clean(task, &pod, endpoint);
-}
-
-/* -------------------------------------------------------------------------------------- check */
-
-#define KEYS_OF_BOTH                                                                  \
-    {"namespace", TR_CODEC_TEXT}, {"image", TR_CODEC_TEXT}, {"labels", TR_CODEC_MAP}, \
-        {"annotations", TR_CODEC_MAP}, {"pod", TR_CODEC_MAP},                         \
-    {                                                                                 \
-        "priority_class", TR_CODEC_TEXT                                               \
-    }
-
-static const struct tr_config_key task_keys[] = {KEYS_OF_BOTH};
-
-/* `share`, the last one, is a text or a mapping. */
-static const struct tr_config_key settings_keys[] = {KEYS_OF_BOTH,
-                                                     {"keep", TR_CODEC_MAP},
-                                                     {"outputs", TR_CODEC_TEXT},
-                                                     {"object_store", TR_CODEC_MAP},
-                                                     {"share", TR_CODEC_TEXT}};
-
-/* Namespaces are labels of DNS (RFC 1123); one that is not would be another path of the API. */
-static int check_namespace(const struct tri_pod_checker *checker, struct tr_bytes config)
-{
-    struct tr_text name = tr_config_text(config, "namespace", (struct tr_text){0});
-    bool is_plain = name.size <= TR_KUBERNETES_NAMESPACE_BYTES_MAX;
-    for (size_t i = 0; i < name.size && is_plain; i++) {
-        char letter = name.data[i];
-        bool is_end = i == 0 || i + 1 == name.size;
-        is_plain = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
-                   (letter == '-' && !is_end);
-    }
-    return is_plain ? 0
-                    : TRI_POD_REFUSE(checker,
-                                     "%s.namespace has to be of small letters, digits and -, at "
-                                     "most %d of them",
-                                     checker->place, TR_KUBERNETES_NAMESPACE_BYTES_MAX);
-}
-
-static int check_common(const struct tri_pod_checker *checker, struct tr_bytes config)
-{
-    int error = check_namespace(checker, config);
-    if (error == 0) {
-        error = tri_pod_check_texts(checker, config, "labels");
-    }
-    if (error == 0) {
-        error = tri_pod_check_texts(checker, config, "annotations");
-    }
-    return error != 0 ? error : tri_pod_check_containers(checker, config);
-}
-
-static int check(const struct tr_task_template *task, char *problem, size_t problem_size)
-{
-    const struct tri_pod_checker checker = {
-        .place = "config", .owner = "Kubernetes", .problem = problem, .size = problem_size};
-    int error = tr_webapi_check(task, task_keys, TR_COUNT_OF(task_keys), problem, problem_size);
-    if (error == 0) {
-        error = check_common(&checker, task->config);
-    }
-    return error != 0 ? error : tri_pod_check_possible(&checker, task);
-}
-
-static int check_endpoint(struct tr_bytes config, char *problem, size_t problem_size)
-{
-    const struct tri_pod_checker checker = {
-        .place = SETTINGS, .owner = "Kubernetes", .problem = problem, .size = problem_size};
-    struct tr_config_key keys[TR_COUNT_OF(settings_keys)];
-    bool is_map = tr_json_type(tr_json_get(config, "share")) == TR_CODEC_MAP;
-    memcpy(keys, settings_keys, sizeof keys);
-    keys[TR_COUNT_OF(keys) - 1].type = is_map ? TR_CODEC_MAP : TR_CODEC_TEXT;
-    int error =
-        tr_config_check_as(SETTINGS, config, keys, TR_COUNT_OF(keys), problem, problem_size);
-    if (error == 0) {
-        error = check_common(&checker, config);
-    }
-    if (error == 0) {
-        error = tri_kubernetes_check_keep(&checker, config);
-    }
-    if (error == 0) {
-        error = tri_pod_check_share(&checker, tr_json_get(config, "share"));
-    }
-    return error != 0 ? error : tri_pod_check_objects(&checker, config);
 }
 
 /* ---------------------------------------------------------------------------------- the shape */
@@ -354,7 +381,7 @@ static const struct tr_webapi shape = {
     .lag_ms = TR_KUBERNETES_LAG_MS,
     .rules = rules,
     .rule_count = TR_COUNT_OF(rules),
-    .check_endpoint = check_endpoint,
+    .check_endpoint = tri_kubernetes_check_endpoint,
     .job_set = find_group,
     .prepare = prepare,
     .outcome = outcome,
@@ -377,7 +404,7 @@ const struct tr_plugin tr_kubernetes_plugin = {
     .task_types = task_types,
     .shares_files = true, /* the share is mounted here, too */
     .state = &tr_kubernetes_attempt_schema,
-    .check = check,
+    .check = tri_kubernetes_check,
     .handle = tr_webapi_handle,
     .abort = tr_webapi_abort,
     .finalize = finalize,

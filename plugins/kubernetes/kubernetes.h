@@ -19,6 +19,13 @@ extern const struct tr_plugin tr_kubernetes_plugin;
 
 #define TR_KUBERNETES_NAMESPACE_BYTES_MAX 63
 #define TR_KUBERNETES_NAME_BYTES_MAX 63
+#define TR_KUBERNETES_OBJECT_BYTES_MAX 253
+
+/* Of the answer with a PodTemplate, which has what its users write and what the server adds. */
+#define TR_KUBERNETES_TEMPLATE_BYTES_MAX (256U << 10)
+
+/* Where the plugin's keys stand, for people. */
+#define TRI_KUBERNETES_SETTINGS "plugins.kubernetes"
 
 /* Pods that one call deletes, whose marks stand in its URL; items of a page. */
 #define TR_KUBERNETES_DELETE_ITEMS_MAX 500
@@ -41,6 +48,7 @@ extern const struct tr_plugin tr_kubernetes_plugin;
 #define TRI_KUBERNETES_ATTEMPT_LABEL "troupe.dev/attempt"
 #define TRI_KUBERNETES_NAME_ANNOTATION "troupe.dev/name"
 #define TRI_KUBERNETES_ENDPOINT_ANNOTATION "troupe.dev/endpoint"
+#define TRI_KUBERNETES_CONTAINER_ANNOTATION "troupe.dev/container" /* of a pod with several */
 
 /* ---- Names: kubernetes_name.c. --------------------------------------------------------------- */
 
@@ -68,6 +76,48 @@ void tri_kubernetes_name(struct tr_text store, struct tr_text identity,
 struct tr_text tri_kubernetes_handle(struct tr_text uid, char room[TRI_KUBERNETES_UID_BYTES]);
 struct tr_text tri_kubernetes_uid(struct tr_text handle, char room[TRI_KUBERNETES_UID_BYTES]);
 
+/* ---- Keys: kubernetes_check.c. --------------------------------------------------------------- */
+
+int tri_kubernetes_check(const struct tr_task_template *task, char *problem, size_t problem_size);
+int tri_kubernetes_check_endpoint(struct tr_bytes config, char *problem, size_t problem_size);
+
+/* ---- A pod's spec: kubernetes_spec.c, and a template for it: kubernetes_template.c. --------- */
+
+/* What the task's own container is called. */
+struct tr_text tri_kubernetes_container(struct tr_task_context *task);
+
+/* The spec of the lowest layer `template` (a PodTemplate's; empty: there is none) and all others. */
+TR_MUST_USE int tri_kubernetes_spec(struct tr_task_context *task, const struct tri_pod *pod,
+                                    const struct tr_webapi_endpoint *endpoint,
+                                    const struct tri_pod_inputs *inputs, struct tr_bytes template,
+                                    struct tr_bytes *spec);
+
+/* What these say of a pod's labels or annotations (`name`), the lowest first. */
+#define TRI_KUBERNETES_METADATA_LAYERS 3
+void tri_kubernetes_metadata(struct tr_task_context *task, struct tr_bytes template,
+                             const char *name,
+                             struct tr_bytes layers[TRI_KUBERNETES_METADATA_LAYERS]);
+
+/* The name of the PodTemplate that a pod is made from; empty: from none. */
+struct tr_text tri_kubernetes_template_name(struct tr_task_context *task,
+                                            const struct tr_webapi_endpoint *endpoint);
+
+/*
+ * Asks for it by own->call, and reads the answer: its `template`, or a transition that ends the
+ * attempt or says that it is asked for again when a timer has run out, which is_template_again
+ * tells.
+ */
+TR_MUST_USE int tri_kubernetes_ask_template(struct tr_task_context *task,
+                                            const struct tr_webapi_endpoint *endpoint,
+                                            struct tr_text namespace, struct tr_text name,
+                                            struct tr_kubernetes_attempt *own);
+TR_MUST_USE int tri_kubernetes_read_template(struct tr_task_context *task,
+                                             struct tr_kubernetes_attempt *own,
+                                             const struct tr_task_event *event, struct tr_text name,
+                                             struct tr_bytes *template,
+                                             struct tr_transition *transition);
+bool tri_kubernetes_is_template_again(const struct tr_task_event *event);
+
 /* ---- A pod's status: kubernetes_phase.c. ----------------------------------------------------- */
 
 /* The members of a pod that are read, in the order of their paths. */
@@ -80,6 +130,7 @@ enum tri_kubernetes_member {
     TRI_KUBERNETES_STORE,
     TRI_KUBERNETES_OWN_NAME,
     TRI_KUBERNETES_ENDPOINT,
+    TRI_KUBERNETES_CONTAINER,
     TRI_KUBERNETES_NODE,
     TRI_KUBERNETES_PHASE,
     TRI_KUBERNETES_REASON,
@@ -95,7 +146,8 @@ enum tri_kubernetes_member {
         before "/metadata/deletionTimestamp", before "/metadata/labels/troupe.dev~1attempt", \
         before "/metadata/labels/troupe.dev~1store",                                         \
         before "/metadata/annotations/troupe.dev~1name",                                     \
-        before "/metadata/annotations/troupe.dev~1endpoint", before "/spec/nodeName",        \
+        before "/metadata/annotations/troupe.dev~1endpoint",                                 \
+        before "/metadata/annotations/troupe.dev~1container", before "/spec/nodeName",       \
         before "/status/phase", before "/status/reason", before "/status/message",           \
         before "/status/conditions", before "/status/initContainerStatuses",                 \
         before "/status/containerStatuses"

@@ -58,7 +58,10 @@ static int find_condition(const struct view *view, const char *type, struct cond
 
 /* ----------------------------------------------------------------------------- containers */
 
-/* What the containers say: the first that waits for something, and the first that has failed. */
+/*
+ * What the containers say: the first that waits for something, and the first that has failed. Where
+ * the pod says which one is the task's, that one goes before all others that have failed.
+ */
 struct containers {
     struct tr_text waiting; /* its reason */
     struct tr_text waiting_message;
@@ -68,7 +71,29 @@ struct containers {
     int64_t exit_status;
     bool has_failed;
     bool was_killed_for_memory;
+    struct tr_text primary; /* the task's; empty: there is one alone, so all of them count */
+    bool has_primary_ended;
+    bool has_primary_failed;
 };
+
+/* How a container has ended, by its name, reason, message and exit status; empty: it has not. */
+static void take_end(struct containers *all, const struct tr_text *texts, struct tr_bytes status)
+{
+    int64_t exit_status = tr_scan_i64(status, 0);
+    bool is_out_of_memory = tr_text_equal(texts[3], tr_text_of("OOMKilled"));
+    bool is_failed = exit_status != 0 || is_out_of_memory;
+    bool is_primary = all->primary.size > 0 && tr_text_equal(texts[0], all->primary);
+    all->was_killed_for_memory = all->was_killed_for_memory || is_out_of_memory;
+    all->has_primary_ended = all->has_primary_ended || (is_primary && status.size > 0);
+    all->has_primary_failed = all->has_primary_failed || (is_primary && is_failed);
+    if (is_failed && (is_primary || !all->has_failed)) {
+        all->has_failed = true;
+        all->name = texts[0];
+        all->reason = texts[3];
+        all->message = texts[4];
+        all->exit_status = exit_status;
+    }
+}
 
 static int read_container(const struct view *view, struct tr_bytes item, struct containers *all)
 {
@@ -91,16 +116,7 @@ static int read_container(const struct view *view, struct tr_bytes item, struct 
         all->waiting = texts[1];
         all->waiting_message = texts[2];
     }
-    int64_t exit_status = tr_scan_i64(values[5], 0);
-    bool is_out_of_memory = tr_text_equal(texts[3], tr_text_of("OOMKilled"));
-    all->was_killed_for_memory = all->was_killed_for_memory || is_out_of_memory;
-    if (!all->has_failed && (exit_status != 0 || is_out_of_memory)) {
-        all->has_failed = true;
-        all->name = texts[0];
-        all->reason = texts[3];
-        all->message = texts[4];
-        all->exit_status = exit_status;
-    }
+    take_end(all, texts, values[5]);
     return 0;
 }
 
@@ -110,19 +126,15 @@ static int read_containers(const struct view *view, struct containers *all)
     static const enum tri_kubernetes_member lists[] = {TRI_KUBERNETES_INIT_CONTAINERS,
                                                        TRI_KUBERNETES_CONTAINERS};
     *all = (struct containers){0};
-    for (size_t i = 0; i < TR_COUNT_OF(lists); i++) {
+    int error = text_of(view, TRI_KUBERNETES_CONTAINER, &all->primary);
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(lists); i++) {
         struct tr_scan_walk walk = tr_scan_walk(view->members[lists[i]]);
-        while (tr_scan_next(&walk)) {
-            int error = read_container(view, walk.item, all);
-            if (error != 0) {
-                return error;
-            }
+        while (error == 0 && tr_scan_next(&walk)) {
+            error = read_container(view, walk.item, all);
         }
-        if (walk.error != 0) {
-            return walk.error;
-        }
+        error = error == 0 ? walk.error : error;
     }
-    return 0;
+    return error;
 }
 
 /* --------------------------------------------------------------------------------- pending */
@@ -265,8 +277,9 @@ static void fail(struct view *view, uint8_t failure, struct tr_text code, struct
 static void fail_by_container(struct view *view, const struct containers *all)
 {
     struct tr_text words = joined(view, all->reason, all->message);
-    struct tr_text code =
-        all->was_killed_for_memory ? tr_text_of("OOMKilled") : tr_text_of("ProcessFailed");
+    bool is_memory = all->has_primary_failed ? tr_text_equal(all->reason, tr_text_of("OOMKilled"))
+                                             : all->was_killed_for_memory;
+    struct tr_text code = is_memory ? tr_text_of("OOMKilled") : tr_text_of("ProcessFailed");
     bool is_signal = all->exit_status > 128 && all->exit_status < 192;
     view->report.exit_status = (uint32_t)all->exit_status;
     view->report.signal = (uint8_t)(is_signal ? all->exit_status - 128 : 0);
@@ -312,6 +325,8 @@ static int on_failed(struct view *view)
         fail(view, TR_FAILURE_SYSTEM, reason, message);
     } else if (is_deleted && was_ended && !all.was_killed_for_memory) {
         fail_deleted(view);
+    } else if (all.has_primary_ended && !all.has_primary_failed) {
+        view->report.phase = TR_TASK_PHASE_SUCCESS; /* one beside the task has failed */
     } else if (all.has_failed) {
         fail_by_container(view, &all);
     } else if (reason.size > 0) {
@@ -328,16 +343,35 @@ static int on_succeeded(struct view *view)
     struct containers all = {0};
     int error = read_containers(view, &all);
     view->report.phase = TR_TASK_PHASE_SUCCESS;
-    if (error == 0 && all.was_killed_for_memory) {
+    bool is_task = all.primary.size == 0 || all.has_primary_failed;
+    if (error == 0 && all.was_killed_for_memory && is_task) {
         fail_by_container(view, &all);
     }
     return error;
 }
 
-/* Running, and unknown, where its node does not answer. */
+/*
+ * Running, and unknown, where its node does not answer. Where the task's container has others
+ * beside it, its end is the pod's: they may run for ever, so the pod is removed then.
+ */
 static int on_running(struct view *view)
 {
+    struct containers all = {0};
+    struct tr_text primary = {0};
     view->report.phase = TR_TASK_PHASE_RUNNING;
+    int error = text_of(view, TRI_KUBERNETES_CONTAINER, &primary);
+    if (error != 0 || primary.size == 0) {
+        return error;
+    }
+    error = read_containers(view, &all);
+    if (error != 0 || !all.has_primary_ended) {
+        return error;
+    }
+    view->report.is_there = true;
+    view->report.phase = TR_TASK_PHASE_SUCCESS;
+    if (all.has_primary_failed) {
+        fail_by_container(view, &all);
+    }
     return 0;
 }
 

@@ -16,6 +16,9 @@
 #define TR_POD_GRACE_SECONDS_MAX 300
 #define TR_POD_DEADLINE_SECONDS_MAX INT32_MAX
 
+/* What the container of a task is called, unless it says another name. */
+#define TR_POD_CONTAINER "task"
+
 /* Of marks: letters and digits. */
 #define TR_POD_MARK_BYTES 13
 
@@ -39,6 +42,7 @@ struct tri_pod {
     bool *reads_outputs; /* the call under way does, else it looks for an error document */
     uint32_t *reads;     /* how often that was asked without an answer */
     bool is_deleted;     /* somebody has deleted its pod: only outputs make that a success */
+    bool finds_image;    /* what is laid below it may know the image: tri_pod_no_image */
 };
 
 /* ---- Where things are: pod_place.c. ---------------------------------------------------------- */
@@ -92,14 +96,56 @@ struct tr_text tri_pod_missing(struct tr_task_context *task, const struct tri_po
                                const struct tr_webapi_endpoint *endpoint,
                                const struct tri_pod_inputs *inputs);
 
+/* The words for a task without an image. */
+struct tr_text tri_pod_no_image(struct tr_task_context *task, const struct tri_pod *own);
+
 /* The lines of /bin/sh around a task's command, where $0 is the attempt's folder and "$@" they. */
 struct tr_text tri_pod_shell(struct tr_task_context *task,
                              const struct tr_webapi_endpoint *endpoint);
+
+/* What a task itself says of its pod, where that is laid upon what others say: pod_layers.c. */
+struct tri_pod_part {
+    struct tr_text container; /* the name of the task's own */
+    struct tr_text image;     /* empty: others say it */
+    struct tr_text priority_class;
+    struct tr_text gpu; /* the resource that GPUs are; empty: NVIDIA's */
+    bool has_amounts;   /* others say how much it takes, so what it does not ask for is left open */
+    bool tells_end;     /* the end of its log is its last word, where it leaves none */
+};
+TR_MUST_USE int tri_pod_own(struct tr_task_context *task, const struct tri_pod *own,
+                            const struct tr_webapi_endpoint *endpoint,
+                            const struct tri_pod_inputs *inputs, const struct tri_pod_part *part,
+                            struct tr_bytes *spec);
 
 /* The pod spec of a task: its own words, with what settings and task lay over it. */
 TR_MUST_USE int tri_pod_spec(struct tr_task_context *task, const struct tri_pod *own,
                              const struct tr_webapi_endpoint *endpoint,
                              const struct tri_pod_inputs *inputs, struct tr_bytes *spec);
+
+/* ---- Layers: pod_layers.c. ------------------------------------------------------------------- */
+
+/* What a container of a layer may be called: the task's own, and what is below all of them. */
+#define TR_POD_PRIMARY "primary"
+#define TR_POD_DEFAULT "default"
+
+/* A partial pod spec to be laid upon others. */
+struct tri_pod_layer {
+    struct tr_bytes spec; /* empty: it says nothing */
+    bool has_roles;       /* `primary` and `default` are roles of containers and no names */
+};
+
+/*
+ * A spec without anything but the task's container, upon which layers are laid, each over what is
+ * there; and what is left when all are, without the container `default`.
+ */
+TR_MUST_USE int tri_pod_begin(struct tr_task_context *task, struct tr_text container,
+                              struct tr_bytes *spec);
+TR_MUST_USE int tri_pod_lay(struct tr_task_context *task, struct tr_text container,
+                            const struct tri_pod_layer *layer, struct tr_bytes *spec);
+TR_MUST_USE int tri_pod_settle(struct tr_task_context *task, struct tr_bytes *spec);
+
+/* A container of a spec by its name; empty: it has none. */
+struct tr_bytes tri_pod_container(struct tr_bytes spec, struct tr_text name);
 
 /* ---- An object store: pod_objects.c. --------------------------------------------------------- */
 
@@ -188,6 +234,12 @@ int tri_pod_check_texts(const struct tri_pod_checker *checker, struct tr_bytes c
 
 /* A pod that is laid over: its containers are a list. */
 int tri_pod_check_containers(const struct tri_pod_checker *checker, struct tr_bytes config);
+
+/*
+ * The same of a pod that is laid upon others (pod_layers.c): whom its containers are known by, and
+ * that none of them is there twice.
+ */
+int tri_pod_check_layer(const struct tri_pod_checker *checker, struct tr_bytes config);
 
 /* What a process of this machine has, and no pod. */
 int tri_pod_check_possible(const struct tri_pod_checker *checker,

@@ -31,6 +31,55 @@ int tri_pod_check_containers(const struct tri_pod_checker *checker, struct tr_by
                      checker->place);
 }
 
+/* Whom a container of a layer is known by; the task's own is `primary` here. */
+static struct tr_text container_key(struct tr_bytes container, unsigned place)
+{
+    struct tr_text name = tr_json_text(tr_json_get(container, "name"));
+    return place == 0 && name.size == 0 ? tr_text_of(TR_POD_PRIMARY) : name;
+}
+
+static int check_container(const struct tri_pod_checker *checker, const char *list,
+                           struct tr_bytes containers, struct tr_bytes container, unsigned place)
+{
+    bool is_main = strcmp(list, "containers") == 0;
+    struct tr_text name = container_key(container, is_main ? place : 1);
+    struct tr_json_walk walk = tr_json_walk(containers);
+    if (tr_json_type(container) != TR_CODEC_MAP) {
+        return TRI_POD_REFUSE(checker, "%s.pod.%s[%u] has to be a mapping", checker->place, list,
+                              place);
+    }
+    if (name.size == 0) {
+        return TRI_POD_REFUSE(checker, "%s.pod.%s[%u] has no name%s", checker->place, list, place,
+                              is_main ? ", which only the first one may do without: the task's"
+                                      : "");
+    }
+    for (unsigned i = 0; i < place && tr_json_next(&walk); i++) {
+        if (tr_text_equal(container_key(walk.value, is_main ? i : 1), name)) {
+            return TRI_POD_REFUSE(checker, "%s.pod.%s has two that are called %.*s%s",
+                                  checker->place, list, (int)name.size, name.data,
+                                  tr_text_equal(name, tr_text_of(TR_POD_PRIMARY))
+                                      ? ", which the first one without a name is, too"
+                                      : "");
+        }
+    }
+    return 0;
+}
+
+int tri_pod_check_layer(const struct tri_pod_checker *checker, struct tr_bytes config)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    struct tr_bytes pod = tr_json_get(config, "pod");
+    int error = tri_pod_check_containers(checker, config);
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(lists); i++) {
+        struct tr_bytes containers = tr_json_get(pod, lists[i]);
+        struct tr_json_walk walk = tr_json_walk(containers);
+        for (unsigned j = 0; error == 0 && tr_json_next(&walk); j++) {
+            error = check_container(checker, lists[i], containers, walk.value, j);
+        }
+    }
+    return error;
+}
+
 int tri_pod_check_possible(const struct tri_pod_checker *checker,
                            const struct tr_task_template *task)
 {

@@ -110,17 +110,22 @@ static bool has_image(struct tr_task_context *task, const struct tr_webapi_endpo
            (tr_json_next(&containers) && tr_json_get(containers.value, "image").size > 0);
 }
 
+struct tr_text tri_pod_no_image(struct tr_task_context *task, const struct tri_pod *own)
+{
+    return tr_task_format(task,
+                          "no image is known: write %s.image into the settings, or config: "
+                          "{image: NAME} into the task",
+                          own->settings);
+}
+
 struct tr_text tri_pod_missing(struct tr_task_context *task, const struct tri_pod *own,
                                const struct tr_webapi_endpoint *endpoint,
                                const struct tri_pod_inputs *inputs)
 {
     struct tr_text share = tri_pod_share(endpoint);
     struct tr_text store = tr_task_store_folder(task);
-    if (!has_image(task, endpoint)) {
-        return tr_task_format(task,
-                              "no image is known: write %s.image into the settings, or config: "
-                              "{image: NAME} into the task",
-                              own->settings);
+    if (!own->finds_image && !has_image(task, endpoint)) {
+        return tri_pod_no_image(task, own);
     }
     if (share.size == 0 && tri_pod_objects(task, endpoint).url.size == 0 &&
         tr_task_template(task)->output_count > 0) {

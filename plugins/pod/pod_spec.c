@@ -4,7 +4,6 @@
  */
 #include "plugins/pod/pod.h"
 
-#define CONTAINER "task"
 #define SHARE_VOLUME "troupe-share"
 #define SECRETS_FOLDER "/run/secrets/troupe"
 
@@ -209,18 +208,26 @@ static struct tr_text cpu_words(struct tr_task_context *task, uint64_t millis)
                               : tr_task_format(task, "%llum", (unsigned long long)millis);
 }
 
-static void add_amounts(struct tr_build *build, struct tr_task_context *task, const char *name)
+/* What is asked for; and of cpu and memory something in any case, unless others say it. */
+static void add_amounts(struct tr_build *build, struct tr_task_context *task, const char *name,
+                        const struct tri_pod_part *part)
 {
+    bool has_amounts = part->has_amounts;
     const struct tr_resources *asked = &tr_task_template(task)->resources;
-    uint64_t memory = asked->memory_bytes == 0 ? MEMORY_BYTES : asked->memory_bytes;
-    memory = memory < TR_POD_MEMORY_BYTES_MIN ? TR_POD_MEMORY_BYTES_MIN : memory;
+    uint64_t cpu = asked->cpu_millis == 0 && !has_amounts ? CPU_MILLIS : asked->cpu_millis;
+    uint64_t memory = asked->memory_bytes == 0 && !has_amounts ? MEMORY_BYTES : asked->memory_bytes;
     tr_build_member_map(build, name);
-    tr_build_member_text(build, "cpu",
-                         cpu_words(task, asked->cpu_millis == 0 ? CPU_MILLIS : asked->cpu_millis));
-    tr_build_member_text(build, "memory", tr_task_format(task, "%llu", (unsigned long long)memory));
+    if (cpu > 0) {
+        tr_build_member_text(build, "cpu", cpu_words(task, cpu));
+    }
+    if (memory > 0) {
+        memory = memory < TR_POD_MEMORY_BYTES_MIN ? TR_POD_MEMORY_BYTES_MIN : memory;
+        tr_build_member_text(build, "memory",
+                             tr_task_format(task, "%llu", (unsigned long long)memory));
+    }
     if (asked->gpu_count > 0) {
-        tr_build_member_text(build, "nvidia.com/gpu",
-                             tr_task_format(task, "%llu", (unsigned long long)asked->gpu_count));
+        tr_build_name(build, part->gpu.size > 0 ? part->gpu : tr_text_of("nvidia.com/gpu"));
+        tr_build_text(build, tr_task_format(task, "%llu", (unsigned long long)asked->gpu_count));
     }
     if (asked->ephemeral_storage_bytes > 0) {
         tr_build_member_text(
@@ -231,11 +238,12 @@ static void add_amounts(struct tr_build *build, struct tr_task_context *task, co
 }
 
 /* Armada takes only limits that are what is requested; such pods are the last to be evicted. */
-static void add_resources(struct tr_build *build, struct tr_task_context *task)
+static void add_resources(struct tr_build *build, struct tr_task_context *task,
+                          const struct tri_pod_part *part)
 {
     tr_build_member_map(build, "resources");
-    add_amounts(build, task, "requests");
-    add_amounts(build, task, "limits");
+    add_amounts(build, task, "requests", part);
+    add_amounts(build, task, "limits", part);
     tr_build_end(build);
 }
 
@@ -336,16 +344,20 @@ static void add_volumes(struct tr_build *build, struct tr_task_context *task,
 
 static void add_container(struct tr_build *build, struct tr_task_context *task,
                           const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint,
-                          const struct tri_pod_inputs *inputs)
+                          const struct tri_pod_inputs *inputs, const struct tri_pod_part *part)
 {
     struct tr_text folder = tri_pod_folder(task, own, endpoint);
     tr_build_map(build);
-    tr_build_member_text(build, "name", tr_text_of(CONTAINER));
-    tr_build_member_text(build, "image", tr_json_text(tri_pod_setting(task, endpoint, "image")));
+    tr_build_member_text(build, "name", part->container);
+    tr_build_member_text(build, "image", part->image);
     add_words(build, task, endpoint, folder);
     add_environment(build, task, own, endpoint, folder, inputs);
-    add_resources(build, task);
+    add_resources(build, task, part);
     add_mounts(build, task, tri_pod_share(endpoint));
+    if (part->tells_end) {
+        tr_build_member_text(build, "terminationMessagePolicy",
+                             tr_text_of("FallbackToLogsOnError"));
+    }
     tr_build_end(build);
 }
 
@@ -369,14 +381,14 @@ static int64_t deadline_seconds(const struct tr_task_template *template)
     return seconds < TR_POD_DEADLINE_SECONDS_MAX ? seconds : TR_POD_DEADLINE_SECONDS_MAX;
 }
 
-static int build_own(struct tr_task_context *task, const struct tri_pod *own,
-                     const struct tr_webapi_endpoint *endpoint, const struct tri_pod_inputs *inputs,
-                     struct tr_bytes *pod)
+int tri_pod_own(struct tr_task_context *task, const struct tri_pod *own,
+                const struct tr_webapi_endpoint *endpoint, const struct tri_pod_inputs *inputs,
+                const struct tri_pod_part *part, struct tr_bytes *spec)
 {
     struct tr_build build = tr_build_of_task(task);
     tr_build_map(&build);
     tr_build_member_list(&build, "containers");
-    add_container(&build, task, own, endpoint, inputs);
+    add_container(&build, task, own, endpoint, inputs, part);
     tr_build_end(&build);
     tr_build_member_text(&build, "restartPolicy", tr_text_of("Never"));
     tr_build_member_i64(&build, "terminationGracePeriodSeconds",
@@ -385,11 +397,10 @@ static int build_own(struct tr_task_context *task, const struct tri_pod *own,
     if (deadline_s > 0) {
         tr_build_member_i64(&build, "activeDeadlineSeconds", deadline_s);
     }
-    tr_build_member_text(&build, "priorityClassName",
-                         tr_json_text(tri_pod_setting(task, endpoint, "priority_class")));
+    tr_build_member_text(&build, "priorityClassName", part->priority_class);
     add_volumes(&build, task, endpoint, tri_pod_share(endpoint));
     tr_build_end(&build);
-    return tr_build_take(&build, pod);
+    return tr_build_take(&build, spec);
 }
 
 int tri_pod_spec(struct tr_task_context *task, const struct tri_pod *own,
@@ -399,8 +410,12 @@ int tri_pod_spec(struct tr_task_context *task, const struct tri_pod *own,
     static const char *const paired[] = {"containers", NULL};
     const struct tr_bytes layers[] = {tr_json_get(endpoint->config, "pod"),
                                       tr_json_get(tr_task_template(task)->config, "pod")};
+    const struct tri_pod_part part = {
+        .container = tr_text_of(TR_POD_CONTAINER),
+        .image = tr_json_text(tri_pod_setting(task, endpoint, "image")),
+        .priority_class = tr_json_text(tri_pod_setting(task, endpoint, "priority_class"))};
     struct tr_bytes whole = {0};
-    int error = build_own(task, own, endpoint, inputs, &whole);
+    int error = tri_pod_own(task, own, endpoint, inputs, &part, &whole);
     for (size_t i = 0; error == 0 && i < TR_COUNT_OF(layers); i++) {
         if (layers[i].size > 0) {
             struct tr_build build = tr_build_of_task(task);

@@ -28,7 +28,7 @@
  * Raised by every change of what stands in this file and in webapi.h. Plugins of all versions from
  * the oldest on are taken: what a later one has added is not looked for in theirs.
  */
-#define TR_PLUGIN_ABI 4
+#define TR_PLUGIN_ABI 5
 #define TR_PLUGIN_ABI_OLDEST 1
 
 /* What a task's environment says. */
@@ -323,6 +323,8 @@ struct tr_task_api {
      * word, to the rest others write, too (struct tr_fence of schemas/runtime/files.h).
      */
     int (*shared_folder)(struct tr_task_context *task, struct tr_text path, size_t trusted_bytes);
+    /* Since ABI 5. JSON to a packed value, as that of struct tr_webapi_api. */
+    int (*read_json)(struct tr_task_context *task, struct tr_bytes json, struct tr_bytes *value);
 };
 
 /* The head of what a plugin's functions are handed; the rest is the engine's. */

@@ -99,7 +99,7 @@ static json_t *unpack(struct tr_cursor *cursor)
     }
 }
 
-static int read_text(struct tr_text text, struct tr_bytes *value)
+int fake_read_json(struct tr_text text, struct tr_bytes *value)
 {
     json_t *json = json_loadb(text.data, text.size, JSON_DECODE_ANY, NULL);
     if (json == NULL) {
@@ -117,7 +117,7 @@ static int read_text(struct tr_text text, struct tr_bytes *value)
 struct tr_bytes fake_value(const char *json)
 {
     struct tr_bytes value = {0};
-    assert_int_equal(read_text(tr_text_of(json), &value), 0);
+    assert_int_equal(fake_read_json(tr_text_of(json), &value), 0);
     return value;
 }
 
@@ -148,7 +148,7 @@ static int api_read_json(struct tr_webapi_batch *batch, struct tr_bytes json,
                          struct tr_bytes *value)
 {
     (void)batch;
-    return read_text((struct tr_text){(const char *)json.data, json.size}, value);
+    return fake_read_json((struct tr_text){(const char *)json.data, json.size}, value);
 }
 
 static int api_write_json(struct tr_webapi_batch *batch, struct tr_bytes value,

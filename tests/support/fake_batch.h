@@ -27,7 +27,8 @@ void fake_batch_init(struct fake_batch *fake);
 void fake_batch_add(struct fake_batch *fake, const char *identity, const char *handle,
                     const char *job_json);
 
-/* A packed value of a JSON text, and back; both live until fake_fini. */
+/* A packed value of a JSON text, and back; both live until fake_fini. TR_INVALID: it is none. */
+int fake_read_json(struct tr_text text, struct tr_bytes *value);
 struct tr_bytes fake_value(const char *json);
 const char *fake_json(struct tr_bytes value);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "schemas/runtime/files.h"
+#include "tests/support/fake_batch.h"
 
 #define BLOCKS_MAX 1024
 
@@ -267,6 +268,12 @@ static int api_refresh(struct tr_task_context *task, struct tr_text endpoint,
     return 0;
 }
 
+static int api_read_json(struct tr_task_context *task, struct tr_bytes json, struct tr_bytes *value)
+{
+    (void)task;
+    return fake_read_json((struct tr_text){(const char *)json.data, json.size}, value);
+}
+
 static const struct tr_task_api api = {
     .abi = TR_PLUGIN_ABI,
     .now_ms = api_now_ms,
@@ -281,6 +288,7 @@ static const struct tr_task_api api = {
     .checkpoint_folder = api_checkpoint_folder,
     .scratch = api_scratch,
     .inputs_json = api_inputs_json,
+    .read_json = api_read_json,
     .outputs = api_outputs,
     .outputs_json = api_outputs_json,
     .call = api_call,

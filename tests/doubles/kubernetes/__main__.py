@@ -30,7 +30,7 @@ from control import Control
 from counters import Counters
 from execute import Executor
 from faults import Faults
-from kinds import JOBS, PODS, kind_of
+from kinds import JOBS, PODS, TEMPLATES, kind_of
 from kubelet import Kubelet
 from server import Server
 from store import Store
@@ -110,7 +110,7 @@ def end_with_stdin(stop):
 async def serve(settings, folder):
     stop = asyncio.Event()
     parts = Parts(settings=settings, store=Store(), counters=Counters(), faults=Faults(),
-                  kinds=[PODS, JOBS, *map(kind_of, settings.crd)],
+                  kinds=[PODS, JOBS, TEMPLATES, *map(kind_of, settings.crd)],
                   secrets=dict(secret.split("=", 1) for secret in settings.secret),
                   executor=Executor(folder, settings.share) if settings.execute else None)
     kubelet = Kubelet(parts)

@@ -7,8 +7,8 @@ from aiohttp import web
 
 import rules
 from kinds import PODS
-from kubelet import now
 from selector import Selector
+from states import now
 from status import Refusal, not_found, success
 from watch import watch
 
@@ -175,14 +175,15 @@ class Api:
     async def log(self, call):
         item = self.find(call)
         life = self.kubelet.lives.get(self.kubelet.key(item))
-        names = [container["name"] for container in item["spec"]["containers"]]
+        names = [container["name"] for place in ("containers", "initContainers")
+                 for container in item["spec"].get(place) or []]
         container = call.query.get("container", names[0])
         if container not in names:
             raise Refusal(400, f"container {container} is not valid for pod {call.name}")
         if item["status"]["phase"] == "Pending":
             raise Refusal(400, f'container "{container}" in pod "{call.name}" is waiting to start: '
                                "ContainerCreating")
-        path = self.kubelet.executor and self.kubelet.executor.log_path(life)
+        path = life and life.containers and life.containers.log_path(container)
         text = path.read_bytes() if path and path.exists() else b""
         tail = call.query.get("tailLines")
         if tail is not None:

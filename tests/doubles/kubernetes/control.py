@@ -41,7 +41,7 @@ class Control:
                 ("POST", "quota", self.set_quota), ("POST", "kinds", self.add_kind),
                 ("POST", "status", self.set_status), ("POST", "compact", self.compact),
                 ("POST", "restore", self.restore), ("POST", "strangers", self.add_strangers),
-                ("POST", "stop", self.stop_double)):
+                ("GET", "specs", self.get_specs), ("POST", "stop", self.stop_double)):
             application.router.add_route(verb, f"/control/{path}", self.wrap(handler))
         return application
 
@@ -61,6 +61,9 @@ class Control:
     def get_counters(self):
         return {**self.counters.document(), "objects": len(self.store.objects),
                 "version": self.store.version}
+
+    def get_specs(self):
+        return {"specs": list(self.counters.specs)}
 
     def reset(self):
         """Forgets the calls that were counted, all faults and all rules."""

@@ -7,8 +7,12 @@ the double runs; `reset` forgets calls.
 import collections
 
 
+SPECS = 16
+
+
 class Counters:
     def __init__(self):
+        self.specs = collections.deque(maxlen=SPECS)  # of the last pods
         self.created = collections.Counter()  # objects by kind
         self.deleted = collections.Counter()
         self.of_name = collections.Counter()  # pods made under each name
@@ -32,7 +36,8 @@ class Counters:
         self.live_peak = self.live
         self.watches_peak = self.watches_open
 
-    def pod_created(self, name):
+    def pod_created(self, name, spec):
+        self.specs.append(spec)
         self.of_name[name] += 1
         self.live += 1
         self.live_peak = max(self.live_peak, self.live)

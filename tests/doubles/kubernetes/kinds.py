@@ -21,6 +21,7 @@ class Kind:
 
 PODS = Kind("", "v1", "pods", "Pod")
 JOBS = Kind("batch", "v1", "jobs", "Job")
+TEMPLATES = Kind("", "v1", "podtemplates", "PodTemplate")
 
 
 def kind_of(text):

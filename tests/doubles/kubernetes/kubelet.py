@@ -1,43 +1,24 @@
 """The life of pods: they get a node, run for a while or as processes, end, and are deleted.
 
-A pod runs for `run_ms` and succeeds, unless a rule says otherwise; with --execute its first
-container's command runs as a process of this machine, and its exit status decides. Whatever is done
-to a pod is a change in the store, which watches see.
+A pod runs for `run_ms` and succeeds, unless a rule says otherwise; with --execute the commands of
+its containers run as processes of this machine (containers.py), and their exit statuses decide.
+Whatever is done to a pod is a change in the store, which watches see.
 """
 
 import asyncio
 import dataclasses
-import datetime
 import itertools
 
+from containers import Containers
 from kinds import PODS
 from selector import Selector
+from states import condition, containers_of, now, terminated
 
-MESSAGE_BYTES_MAX = 4096
 NODE = "node-1"
-
-
-def now():
-    return datetime.datetime.utcnow().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def is_over(item):
     return (item.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-
-
-def terminated(code, reason, message=""):
-    state = {"exitCode": code, "reason": reason, "startedAt": now(), "finishedAt": now()}
-    return {"terminated": {**state, "message": message} if message else state}
-
-
-def condition(kind, status, reason="", message=""):
-    words = {"reason": reason, "message": message} if reason else {}
-    return {"type": kind, "status": status, "lastTransitionTime": now(), **words}
-
-
-def containers_of(item, state, is_ready=False):
-    return [{"name": container["name"], "image": container["image"], "ready": is_ready,
-             "restartCount": 0, "state": state} for container in item["spec"]["containers"]]
 
 
 # How a pod may end, or stay: its status then. `fields` are the rule's own.
@@ -113,7 +94,7 @@ class Life:
     id: str
     uid: str
     rule: Rule = None
-    process: object = None
+    containers: Containers = None  # where commands are run
     is_running: bool = False
 
 
@@ -156,7 +137,7 @@ class Kubelet:
 
     def begin(self, item):
         key, uid = self.key(item), item["metadata"]["uid"]
-        self.counters.pod_created(key[1])
+        self.counters.pod_created(key[1], item["spec"])
         rule = next((rule for rule in self.rules if rule.takes(item)), None)
         self.lives[key] = Life(id=f"{key[1]}-{next(self.numbers)}", uid=uid, rule=rule)
         deadline_s = item["spec"].get("activeDeadlineSeconds")
@@ -186,9 +167,12 @@ class Kubelet:
                         conditions=[condition("Ready", "True")], containerStatuses=containers_of(
                             item, {"running": {"startedAt": now()}}, True))
         if life.rule is None and self.executor is not None:
-            container = item["spec"]["containers"][0]
-            self.executor.start(life, container, self.environment_of(key[0], container),
-                                lambda ended, code: self.exit(key, uid, code))
+            life.containers = Containers(
+                self.executor, life.id, item["spec"],
+                environment_of=lambda container: self.environment_of(key[0], container),
+                on_change=lambda status: self.tell(key, uid, status),
+                on_end=lambda status: self.exit(key, uid, status))
+            life.containers.begin()
             return
         self.later(self.settings.run_ms, self.run_out, key, uid)
 
@@ -216,27 +200,24 @@ class Kubelet:
         for key, uid in held:
             self.run_out(key, uid)
 
-    def exit(self, key, uid, code):
-        if code == 0:
-            self.end(key, uid, "succeeded")
-        else:
-            self.end(key, uid, "failed", {"exit_code": code, "message": self.log_end(key)})
+    def tell(self, key, uid, status):
+        """One of several containers has ended, and the pod goes on."""
+        item = self.current(key, uid)
+        if item is not None and not is_over(item):
+            self.put_status(item, **status)
 
-    def log_end(self, key):
-        """As FallbackToLogsOnError has it."""
-        life = self.lives.get(key)
-        path = self.executor.log_path(life)
-        text = path.read_bytes() if path.exists() else b""
-        return text[-2048:].decode(errors="replace")
+    def exit(self, key, uid, status):
+        how = "succeeded" if status["phase"] == "Succeeded" else "failed"
+        self.end(key, uid, how, status=status)
 
-    def end(self, key, uid, how, fields=None):
+    def end(self, key, uid, how, fields=None, status=None):
         item, life = self.current(key, uid), self.lives.get(key)
         if item is None or is_over(item):
             return
         if how == "deleted":
             self.remove(item)
             return
-        status = ENDINGS[how](item, fields or {})
+        status = status or ENDINGS[how](item, fields or {})
         self.stop(life)
         self.counters.ended[how] += 1
         self.counters.live -= 1
@@ -250,8 +231,8 @@ class Kubelet:
             return
         self.counters.running -= 1 if life.is_running else 0
         life.is_running = False
-        if life.process is not None:
-            self.executor.stop(life)
+        if life.containers is not None:
+            life.containers.stop()
 
     # Deletion.
 
@@ -268,9 +249,8 @@ class Kubelet:
         meta = {**item["metadata"], "deletionTimestamp": now(),
                 "deletionGracePeriodSeconds": grace_s}
         item = self.store.put(PODS, {**item, "metadata": meta})
-        has_process = life is not None and life.process is not None
-        if has_process:
-            life.process.send_signal(15)
+        if life is not None and life.containers is not None:
+            life.containers.ask_to_end()
         self.later(min(grace_s * 1000, self.settings.grace_ms), self.go, key, uid)
         return item
 

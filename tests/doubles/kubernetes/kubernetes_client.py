@@ -124,6 +124,10 @@ class Double:
     def counters(self):
         return self.control("counters", "GET")
 
+    def specs(self):
+        """Those of the last pods that were made, the newest last."""
+        return self.control("specs", "GET")["specs"]
+
     def calls(self, method):
         """How often a method was called: "create pods"."""
         return self.counters()["calls"].get(method, 0)

@@ -187,6 +187,54 @@ static void test_what_a_status_means(void **state)
     }
 }
 
+/* Where a pod says which container is the task's, that one decides, and no other is waited for. */
+static void test_the_tasks_container_decides(void **state)
+{
+#define BESIDE(name, state) "{\"name\":\"" name "\",\"state\":" state "}"
+#define DONE(code, reason) \
+    "{\"terminated\":{\"exitCode\":" code ",\"reason\":\"" reason "\",\"message\":\"m\"}}"
+#define RUNS "{\"running\":{}}"
+    static const struct {
+        const char *phase;
+        const char *containers;
+        uint8_t end;
+        const char *code;
+        bool is_there;
+    } pods[] = {
+        {"Running", BESIDE("main", RUNS) "," BESIDE("aside", RUNS), TR_TASK_PHASE_RUNNING, "",
+         false},
+        {"Running", BESIDE("main", RUNS) "," BESIDE("aside", DONE("1", "Error")),
+         TR_TASK_PHASE_RUNNING, "", false},
+        {"Running", BESIDE("aside", RUNS) "," BESIDE("main", DONE("0", "Completed")),
+         TR_TASK_PHASE_SUCCESS, "", true},
+        {"Running", BESIDE("main", DONE("3", "Error")) "," BESIDE("aside", RUNS),
+         TR_TASK_PHASE_RETRYABLE_FAILURE, "ProcessFailed", true},
+        {"Running", BESIDE("main", DONE("137", "OOMKilled")) "," BESIDE("aside", RUNS),
+         TR_TASK_PHASE_RETRYABLE_FAILURE, "OOMKilled", true},
+        {"Failed",
+         BESIDE("aside", DONE("1", "OOMKilled")) "," BESIDE("main", DONE("0", "Completed")),
+         TR_TASK_PHASE_SUCCESS, "", false},
+        {"Failed", BESIDE("aside", DONE("137", "OOMKilled")) "," BESIDE("main", DONE("3", "Error")),
+         TR_TASK_PHASE_RETRYABLE_FAILURE, "ProcessFailed", false},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(pods); i++) {
+        char item[2000];
+        (void)set_up(state);
+        (void)snprintf(item, sizeof item,
+                       "{\"metadata\":{\"name\":\"x-m\",\"uid\":\"u\",\"resourceVersion\":"
+                       "\"7\",\"labels\":{\"troupe.dev/attempt\":\"x-0\",\"troupe.dev/store\":"
+                       "\"00000000000000a7\"},\"annotations\":{\"troupe.dev/name\":\"x-m\","
+                       "\"troupe.dev/container\":\"main\"}},\"status\":{\"phase\":\"%s\","
+                       "\"containerStatuses\":[%s]}}",
+                       pods[i].phase, pods[i].containers);
+        assert_int_equal(tri_kubernetes_item(&fake.batch, bytes_of(item)), 0);
+        assert_int_equal(fake.report_count, 1);
+        assert_int_equal(fake.last.phase, pods[i].end);
+        assert_string_equal(shown(fake.last.code), pods[i].code);
+        assert_int_equal(fake.last.is_there, pods[i].is_there);
+    }
+}
+
 /* A pod is this store's own by store, endpoint and name, and as long as nobody deletes it. */
 static void test_whose_a_pod_is(void **state)
 {
@@ -464,6 +512,7 @@ int main(void)
         cmocka_unit_test_setup(test_groups, set_up),
         cmocka_unit_test_setup(test_whose_a_pod_is, set_up),
         cmocka_unit_test_setup(test_what_a_status_means, set_up),
+        cmocka_unit_test_setup(test_the_tasks_container_decides, set_up),
         cmocka_unit_test_setup(test_graces, set_up),
         cmocka_unit_test_setup(test_one_that_is_being_deleted, set_up),
         cmocka_unit_test_setup(test_lines_of_a_watch, set_up),

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""The layers of a pod against the double: a PodTemplate, containers beside the task's, refusals."""
+
+import signal
+import unittest
+
+from kubernetes import KubernetesTest
+from program import wait_until
+
+FLOW = """
+troupe: 1
+tasks:
+  work:
+    outputs: {b: int}
+    run: [/bin/sh, -c, 'echo "{\\"b\\": $BASE}" >"$TROUPE_OUTPUTS"; echo worked; exit $CODE']
+    env: {CODE: "0"}
+    CONFIG
+workflows:
+  main:
+    nodes: {work: {task: work}}
+    outputs: {b: $work.b}
+"""
+
+SPEC = {"containers": [{"name": "default", "env": [{"name": "BASE", "value": "1"}]},
+                       {"name": "primary", "image": "debian:12",
+                        "env": [{"name": "BASE", "value": "7"}]},
+                       {"name": "beside", "image": "none:1", "command": ["/bin/sleep", "1000"]}],
+        "restartPolicy": "Always"}
+
+
+class LayersTest(KubernetesTest):
+    double_options = ("--execute",)
+
+    def flow(self, config="retries: 0"):
+        self.write("flow.yaml", FLOW.replace("CONFIG", config))
+        self.write("inputs.json", "{}")
+
+    def template(self, name="base", spec=SPEC):
+        answer = self.double.create(
+            {"kind": "PodTemplate", "apiVersion": "v1", "metadata": {"name": name},
+             "template": {"metadata": {"labels": {"from": "template"}}, "spec": spec}},
+            "/api/v1/namespaces/default/podtemplates")
+        self.assertEqual(answer.status, 201)
+
+    def test_a_template_of_the_cluster_and_a_container_that_never_ends(self):
+        self.template()
+        self.settle(image=None, pod_template="base")
+        self.flow()
+        self.assertEqual(self.run_all()["outputs"], {"b": 7})
+        counters = self.all_gone(others=1)
+        self.assertEqual(counters["calls"]["get podtemplates"], 1)
+
+    def test_the_tasks_own_container_fails_beside_one_that_never_ends(self):
+        self.template()
+        self.settle(pod_template="base")
+        self.flow('env: {CODE: "3"}')
+        self.write("flow.yaml", (self.folder / "flow.yaml").read_text().replace(
+            'env: {CODE: "0"}\n    ', ""))
+        self.run_all(status=1)
+        *_, code, message = self.failures()[-1]
+        self.assertEqual(code, "ProcessFailed")
+        self.assertIn("container task: exit status 3", message)
+        self.assertIn("worked", message)  # the end of its log is its last word
+        self.all_gone(others=1)
+
+    def test_a_template_that_is_not_there(self):
+        self.flow("config: {pod_template: none}")
+        self.run_all(status=1)
+        self.assertEqual(self.failures()[-1][3:], (
+            "BadTaskSpecification",
+            "PodTemplate none: there is none of that name in the pod's namespace: "
+            'podtemplates "none" not found'))
+
+    def test_a_template_outlives_a_server_in_trouble_and_a_kill(self):
+        self.template()
+        self.settle(pod_template="base")
+        self.double.fault("refused", times=2, code=503, method="get podtemplates", text="busy")
+        self.flow()
+        running = self.begin()
+        wait_until(lambda: self.double.calls("get podtemplates") > 0, "the template is asked for")
+        running.signal(signal.SIGKILL)
+        running.end(60)
+        running = self.start("resume", "it", "-q", "-o", "json")
+        self.assertEqual(self.finish(running)["outputs"], {"b": 7})
+        self.assertEqual(self.all_gone(others=1)["pods_created"], 1)
+
+    def test_unknown_fields_are_told_in_the_servers_words(self):
+        self.flow("config: {pod: {nodeSelectr: {a: b}}}")
+        self.run_all(status=1)
+        *_, code, message = self.failures()[-1]
+        self.assertEqual(code, "BadTaskSpecification")
+        self.assertIn('unknown field "spec.nodeSelectr"', message)
+
+    def test_gangs_are_refused_in_words(self):
+        self.flow("config: {gang: {cardinality: 4}}")
+        self.assertIn("config.gang has no meaning on Kubernetes, which starts each pod by itself: "
+                      "remove it, or send the task to Armada",
+                      self.troupe("run", "flow.yaml", status=2)[1])
+
+    def test_interruptible_attempts_go_where_the_settings_say(self):
+        self.settle(interruptible={"nodeSelector": {"pool": "spot"}})
+        self.flow("interruptible: true")
+        self.double.rules({"how": "evicted"})
+        self.run_all(status=1)
+        pools = [spec.get("nodeSelector") for spec in self.double.specs()]
+        self.assertGreater(len(pools), 1)
+        self.assertEqual(pools, [{"pool": "spot"}] * (len(pools) - 1) + [None])
+
+
+if __name__ == "__main__":
+    unittest.main()
