@@ -86,7 +86,7 @@ int tri_kubernetes_check_endpoint(struct tr_bytes config, char *problem, size_t 
 /* What the task's own container is called. */
 struct tr_text tri_kubernetes_container(struct tr_task_context *task);
 
-/* The spec of the lowest layer `template` (a PodTemplate's; empty: there is none) and all others. */
+/* The spec; `template` is the lowest layer (a PodTemplate's; empty: there is none). */
 TR_MUST_USE int tri_kubernetes_spec(struct tr_task_context *task, const struct tri_pod *pod,
                                     const struct tr_webapi_endpoint *endpoint,
                                     const struct tri_pod_inputs *inputs, struct tr_bytes template,

@@ -145,7 +145,10 @@ struct tr_bytes tri_import_task_extra(struct tri_import *import, const flyte_tas
         message->extended_resources == NULL || is_empty(&message->extended_resources->base)
             ? NULL
             : message->extended_resources;
-    if (message->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER) {
+    if (import->pod != NULL) {
+        extra.target_case = FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_K8S_POD;
+        extra.k8s_pod = (Flyteidl__Core__K8sPod *)(uintptr_t)import->pod;
+    } else if (message->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER) {
         take_container(message->container, &container);
         if (!is_empty(&container.base)) {
             extra.target_case = message->target_case;

@@ -45,6 +45,8 @@ struct tri_import {
     struct tri_vector signatures; /* struct tri_import_signed, of tasks that are cached */
     struct tri_vector maps;       /* struct tri_import_mapped, made before all nodes */
 
+    const Flyteidl__Core__K8sPod *pod; /* of the task in hand, if it has one */
+
     /* The workflow in hand. */
     const flyte_node **nodes; /* by their ids, each once; references are looked up among them */
     size_t node_count;

@@ -2,7 +2,8 @@
  * Tasks with a pod template. flytekit puts the command of such a task into the primary container of
  * a pod's specification, in Kubernetes' own words. Here that container is all that can run, so it
  * takes the place of the pod in the message, which lives in our arena. What the pod has beside it
- * is told: other containers, volumes, and variables that a cluster would fill in.
+ * is told: other containers, volumes, and variables that a cluster would fill in. The pod itself is
+ * kept for plugins that make pods (import_extra.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -210,6 +211,7 @@ bool tri_import_unfold_pod(struct tri_import *import, flyte_task *task)
         return false;
     }
     note_rest(import, task, task->k8s_pod->pod_spec, primary);
+    import->pod = task->k8s_pod;
     flyteidl__core__container__init(container);
     container->image = text_of(import, field_of(primary, "image"));
     container->command = texts_of(import, primary, "command", &container->n_command);

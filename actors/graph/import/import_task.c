@@ -547,6 +547,7 @@ static bool take_metadata(struct tri_import *import, const flyte_task *message,
 /* Changes the message into what runs here. */
 static bool prepare(struct tri_import *import, flyte_task *message)
 {
+    import->pod = NULL;
     if (!tri_import_unfold_pod(import, message)) {
         (void)tri_flyte_refuse(import->report,
                                "its pod has no container of the primary one's name\n"
