@@ -111,7 +111,7 @@ bool tr_log_path(const struct tr_log_attempt *attempt, enum tr_log_stream stream
 }
 
 static void print_headline(struct tr_log_files *files, const struct tr_log_attempt *attempt,
-                           enum tr_log_stream stream)
+                           const char *name)
 {
     struct tr_buffer path;
     tr_buffer_init(&path, 0);
@@ -126,7 +126,7 @@ static void print_headline(struct tr_log_files *files, const struct tr_log_attem
     if (attempt->element != TR_ELEMENT_NONE) {
         fprintf(files->stream, "[%llu]", (unsigned long long)attempt->element);
     }
-    fprintf(files->stream, "@%u %s <==\n", attempt->attempt, names[stream]);
+    fprintf(files->stream, "@%u %s <==\n", attempt->attempt, name);
 }
 
 /* Where the last so many lines of a file begin. */
@@ -188,7 +188,7 @@ static void print_rest(struct tr_log_files *files, struct tr_log_attempt *attemp
     while ((got = pread(file, piece, sizeof piece, (off_t)*printed)) > 0 &&
            ferror(files->stream) == 0) {
         if (needs_headline(files, attempt, stream)) {
-            print_headline(files, attempt, stream);
+            print_headline(files, attempt, names[stream]);
         }
         fwrite(piece, 1, (size_t)got, files->stream);
         *printed += (uint64_t)got;
@@ -196,6 +196,7 @@ static void print_rest(struct tr_log_files *files, struct tr_log_attempt *attemp
         files->is_in_line = piece[got - 1] != '\n';
         files->last = attempt;
         files->last_stream = stream;
+        files->last_name[0] = '\0';
     }
 }
 
@@ -231,4 +232,39 @@ void tr_log_files_print(struct tr_log_files *files)
         attempt->is_done = attempt->is_over;
     }
     (void)fflush(files->stream);
+}
+
+/* ------------------------------------------------------------------- from elsewhere */
+
+static struct tr_log_attempt *find_taken(const struct tr_log_files *files,
+                                         const struct tr_log_attempt *attempt)
+{
+    for (uint32_t i = 0; i < files->count; i++) {
+        struct tr_log_attempt *item = &files->items[i];
+        if (item->element == attempt->element && item->attempt == attempt->attempt &&
+            tr_text_equal(item->path, attempt->path)) {
+            return item;
+        }
+    }
+    return NULL;
+}
+
+void tr_log_files_put(struct tr_log_files *files, const struct tr_log_attempt *attempt,
+                      const char *name, struct tr_bytes bytes)
+{
+    struct tr_log_attempt *taken = find_taken(files, attempt);
+    bool is_same = files->last == taken && name != NULL && strcmp(files->last_name, name) == 0;
+    if (taken == NULL || bytes.size == 0) {
+        return;
+    }
+    if (name != NULL && !is_same) {
+        print_headline(files, taken, name);
+    }
+    fwrite(bytes.data, 1, bytes.size, files->stream);
+    taken->is_put = true;
+    files->bytes += bytes.size;
+    files->is_in_line = bytes.data[bytes.size - 1] != '\n';
+    files->last = taken;
+    files->last_stream = TR_LOG_STREAMS;
+    (void)snprintf(files->last_name, sizeof files->last_name, "%s", name == NULL ? "" : name);
 }

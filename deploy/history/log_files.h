@@ -24,6 +24,7 @@ struct tr_log_attempt {
     bool is_elsewhere;      /* its work is done there, where what it prints may be, too */
     struct tr_text plugin;
     struct tr_text uris; /* of logs that lie elsewhere: a JSON list */
+    bool is_put;         /* they were printed: tr_log_files_put */
     bool is_over;
     bool is_done;                     /* over, and printed to the end */
     bool is_begun[TR_LOG_STREAMS];    /* the tail was looked for */
@@ -43,7 +44,8 @@ struct tr_log_files {
     uint32_t at; /* where the next row is looked for */
     const struct tr_log_attempt *last;
     enum tr_log_stream last_stream;
-    bool is_in_line; /* the last byte was no line feed */
+    char last_name[80]; /* of what was put last, behind its attempt; empty: a file was */
+    bool is_in_line;    /* the last byte was no line feed */
     struct tr_arena arena;
 };
 
@@ -60,6 +62,13 @@ void tr_log_files_again(struct tr_log_files *files);
 
 /* Prints what was not printed yet; each file that is not the last one under a headline. */
 void tr_log_files_print(struct tr_log_files *files);
+
+/*
+ * Prints what an attempt has printed elsewhere, under a headline with this name, unless the same
+ * was put just before; NULL: without one. `attempt` is one that was taken, or a copy.
+ */
+void tr_log_files_put(struct tr_log_files *files, const struct tr_log_attempt *attempt,
+                      const char *name, struct tr_bytes bytes);
 
 /* The path of an attempt's file. False if it has none or it is too long. */
 TR_MUST_USE bool tr_log_path(const struct tr_log_attempt *attempt, enum tr_log_stream stream,

@@ -8,6 +8,8 @@
 
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
+#include "deploy/cli/diagnostics.h"
+#include "deploy/common/clock.h"
 #include "deploy/common/show.h"
 #include "deploy/common/stream.h"
 #include "deploy/console/console.h"
@@ -15,11 +17,19 @@
 #include "deploy/history/elements.h"
 #include "deploy/history/log_files.h"
 #include "deploy/look/get_report.h"
+#include "deploy/pod_logs/pod_logs.h"
 #include "deploy/recovery/reuse.h"
 #include "schemas/codec/error.h"
 
 /* While something is followed, the history is looked at at least so often. */
 #define LOOK_MS 1000
+
+/* While a pod prints, it is printed so often; what is on its way at the end may take so long. */
+#define POD_MS 100
+#define POD_LAST_MS 30000
+
+/* So many pods that cannot be asked are named. */
+#define POD_NOTES 5
 
 struct logs {
     const struct tr_browse *browse;
@@ -30,6 +40,9 @@ struct logs {
     bool is_over;  /* nothing more will be written */
     bool has_told; /* that there is no engine */
     int changes;
+    struct tr_settings_file settings; /* once a pod is asked */
+    bool has_settings;
+    struct tr_pod_logs *pods; /* NULL: no attempt has named one */
     char name[TR_TARGET_EXECUTION_BYTES];
 };
 
@@ -155,6 +168,44 @@ static void watch_files(const struct logs *logs)
     }
 }
 
+/* What pods print is asked of their clusters, as the settings of the store say. */
+static int open_pods(struct logs *logs)
+{
+    const struct tr_browse *browse = logs->browse;
+    logs->has_settings = true;
+    enum tr_exit_status status =
+        tr_diagnostics_load_settings(browse->invocation, browse->place.folder, &logs->settings);
+    return status != TR_EXIT_DONE
+               ? 0
+               : tr_pod_logs_open(&logs->settings, &logs->files, logs->is_follow, &logs->pods);
+}
+
+/* Where an attempt's pod leaves its logs on a share, they were printed as files. */
+static int take_pods(struct logs *logs)
+{
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < logs->files.count; i++) {
+        const struct tr_log_attempt *attempt = &logs->files.items[i];
+        if (tr_pod_logs_has(attempt)) {
+            error = logs->has_settings ? 0 : open_pods(logs);
+            if (error == 0 && logs->pods != NULL) {
+                error = tr_pod_logs_take(logs->pods, attempt);
+            }
+        }
+    }
+    return error;
+}
+
+/* Prints what pods go on to say, for so long at most. */
+static void print_pods(struct logs *logs, uint32_t limit_ms)
+{
+    uint64_t until_ms = tr_clock_ms() + limit_ms;
+    while (logs->pods != NULL && tr_pod_logs_print(logs->pods) && tr_clock_ms() < until_ms &&
+           ferror(tr_console_out()) == 0 && !tr_console_is_gone()) {
+        tr_pod_logs_rest(logs->pods, POD_MS);
+    }
+}
+
 /* What is known now is read before the files are: of what is over, they are whole. */
 static int look(struct logs *logs)
 {
@@ -168,6 +219,7 @@ static int look(struct logs *logs)
     tr_reader_release(logs->browse->reader); /* as long as it waits */
     if (error == 0) {
         tr_log_files_print(&logs->files);
+        error = take_pods(logs);
     }
     return error;
 }
@@ -185,7 +237,10 @@ static int follow(struct logs *logs)
             tr_browse_note_dead(logs->browse, &logs->has_told);
         }
         watch_files(logs);
-        tr_changes_rest(logs->changes, LOOK_MS);
+        if (logs->pods != NULL) {
+            print_pods(logs, LOOK_MS);
+        }
+        tr_changes_rest(logs->changes, logs->pods != NULL ? 1 : LOOK_MS);
     }
     if (logs->changes >= 0) {
         close(logs->changes);
@@ -229,6 +284,18 @@ static void note_elsewhere(const struct tr_invocation *invocation,
         count, size, plugin, size, plugin, size, plugin);
 }
 
+/* Pods whose logs could not be had, a few of them. */
+static void note_pods(const struct logs *logs)
+{
+    const char *words = "";
+    for (uint32_t i = 0; logs->pods != NULL && words != NULL && i < POD_NOTES; i++) {
+        words = tr_pod_logs_problem(logs->pods, i);
+        if (words != NULL) {
+            tr_command_note(logs->browse->invocation, "%s", words);
+        }
+    }
+}
+
 /* What is not on stdout: logs that lie elsewhere, and that there are none. */
 static void note_rest(const struct logs *logs)
 {
@@ -238,7 +305,7 @@ static void note_rest(const struct logs *logs)
     for (uint32_t i = 0; i < logs->files.count; i++) {
         const struct tr_log_attempt *attempt = &logs->files.items[i];
         bool is_quiet = attempt->printed[TR_LOG_STDOUT] + attempt->printed[TR_LOG_STDERR] == 0;
-        if (attempt->uris.size > 2) {
+        if (attempt->uris.size > 2 && !attempt->is_put) {
             tr_command_note(invocation, "%.*s@%u has logs at %.*s", (int)attempt->path.size,
                             attempt->path.data, attempt->attempt, (int)attempt->uris.size,
                             attempt->uris.data);
@@ -247,6 +314,7 @@ static void note_rest(const struct logs *logs)
             elsewhere = attempt;
         }
     }
+    note_pods(logs);
     if (elsewhere != NULL) {
         note_elsewhere(invocation, elsewhere, count_elsewhere);
     }
@@ -274,6 +342,7 @@ static enum tr_exit_status show(struct logs *logs)
     }
     if (error == 0) {
         error = logs->is_follow ? follow(logs) : look(logs);
+        print_pods(logs, POD_LAST_MS);
     }
     if (error != 0) {
         return tr_browse_failed(logs->browse, error);
@@ -302,6 +371,10 @@ static enum tr_exit_status show_found(const struct tr_browse *browse, const stru
     tr_stream_form(tr_console_out(), is_exact ? TR_STREAM_EXACT : TR_STREAM_COLORS);
     tr_log_files_init(&logs.files, tr_console_out(), logs.name, tail);
     enum tr_exit_status status = show(&logs);
+    tr_pod_logs_close(logs.pods);
+    if (logs.has_settings) {
+        tr_settings_fini(&logs.settings);
+    }
     tr_log_files_fini(&logs.files);
     return status;
 }

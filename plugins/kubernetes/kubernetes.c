@@ -117,15 +117,19 @@ static int build_marks(struct tr_task_context *task, const struct tr_webapi_endp
     char store[TR_WEBAPI_JOB_SET_BYTES_MAX + 1];
     char mark[TR_POD_MARK_BYTES + 1];
     char identity[TR_WEBAPI_JOB_SET_BYTES_MAX + 1];
+    char namespace[TR_KUBERNETES_NAMESPACE_BYTES_MAX + 1];
     struct tr_text attempt = tr_task_generated_name(task);
     (void)snprintf(store, sizeof store, "%.*s", (int)group->store.size, group->store.data);
     (void)snprintf(identity, sizeof identity, "%.*s", (int)attempt.size, attempt.data);
+    (void)snprintf(namespace, sizeof namespace, "%.*s", (int)group->namespace.size,
+                   group->namespace.data);
     tri_kubernetes_mark(group->store, attempt, mark);
     const char *const label_rows[][2] = {{TRI_KUBERNETES_STORE_LABEL, store},
                                          {TRI_KUBERNETES_MARK_LABEL, mark},
                                          {TRI_KUBERNETES_ATTEMPT_LABEL, identity}};
     (void)snprintf(place, sizeof place, "%.*s", (int)endpoint->name.size, endpoint->name.data);
     const char *const annotation_rows[][2] = {{TRI_KUBERNETES_NAME_ANNOTATION, name},
+                                              {TRI_KUBERNETES_NAMESPACE_ANNOTATION, namespace},
                                               {TRI_KUBERNETES_ENDPOINT_ANNOTATION, place},
                                               {TRI_KUBERNETES_CONTAINER_ANNOTATION, container}};
     int error = build_texts(task, label_rows, TR_COUNT_OF(label_rows), labels);
@@ -214,6 +218,18 @@ static int build_job(struct tr_task_context *task, const struct tri_pod *pod,
     return error;
 }
 
+/* Where its log is asked for while it is there (deploy/pod_logs/). */
+static int name_pod(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+                    const struct tri_kubernetes_group *group)
+{
+    char name[TR_KUBERNETES_NAME_BYTES_MAX + 1];
+    tri_kubernetes_name(group->store, tr_task_generated_name(task), name);
+    return tr_task_log(task, tr_text_of("pod"),
+                       tr_task_format(task, "kubernetes:%.*s/%.*s/%s", (int)endpoint->name.size,
+                                      endpoint->name.data, (int)group->namespace.size,
+                                      group->namespace.data, name));
+}
+
 static int make_job(struct tr_task_context *task, struct tr_kubernetes_attempt *own,
                     const struct tr_webapi_endpoint *endpoint, const struct tri_pod_inputs *inputs,
                     struct tr_bytes template, struct tr_webapi_job *job,
@@ -236,8 +252,13 @@ static int make_job(struct tr_task_context *task, struct tr_kubernetes_attempt *
     if (error != 0 || !job->is_ready) {
         return error;
     }
-    error = keep_group(own, group);
     size_t share_bytes = tri_pod_share(endpoint).size;
+    if (share_bytes == 0 && own->job_set.size == 0) {
+        error = name_pod(task, endpoint, &parts);
+    }
+    if (error == 0 || error == TR_LIMIT) {
+        error = keep_group(own, group);
+    }
     if (error == 0 && share_bytes > 0) {
         error = tr_task_shared_folder(task, tri_pod_folder(task, &pod, endpoint), share_bytes);
     }

@@ -6,7 +6,8 @@
  *
  * A job is a pod. Its name follows from its identity and its store, so the API server makes one
  * whatever is said twice. A group is "NAMESPACE/STORE/MARK", of a node of an execution; its scope
- * "NAMESPACE/STORE", whose pods one watch shows: all that this store has made there.
+ * "NAMESPACE/STORE", whose pods one watch shows: all that this store has made there; or, of a whole
+ * cluster, that of all namespaces.
  */
 #ifndef TR_PLUGINS_KUBERNETES_KUBERNETES_H
 #define TR_PLUGINS_KUBERNETES_KUBERNETES_H
@@ -42,11 +43,15 @@ extern const struct tr_plugin tr_kubernetes_plugin;
 #define TR_KUBERNETES_CALLS_PER_SECOND 200
 #define TR_KUBERNETES_CALLS_AT_ONCE 64
 
+/* What stands for all namespaces. */
+#define TRI_KUBERNETES_ALL "*"
+
 /* Labels and annotations of a pod of ours; as paths of the scanner behind "/metadata/". */
 #define TRI_KUBERNETES_STORE_LABEL "troupe.dev/store"
 #define TRI_KUBERNETES_MARK_LABEL "troupe.dev/mark"
 #define TRI_KUBERNETES_ATTEMPT_LABEL "troupe.dev/attempt"
 #define TRI_KUBERNETES_NAME_ANNOTATION "troupe.dev/name"
+#define TRI_KUBERNETES_NAMESPACE_ANNOTATION "troupe.dev/namespace"
 #define TRI_KUBERNETES_ENDPOINT_ANNOTATION "troupe.dev/endpoint"
 #define TRI_KUBERNETES_CONTAINER_ANNOTATION "troupe.dev/container" /* of a pod with several */
 
@@ -131,6 +136,8 @@ enum tri_kubernetes_member {
     TRI_KUBERNETES_OWN_NAME,
     TRI_KUBERNETES_ENDPOINT,
     TRI_KUBERNETES_CONTAINER,
+    TRI_KUBERNETES_NAMESPACE,
+    TRI_KUBERNETES_OWN_NAMESPACE,
     TRI_KUBERNETES_NODE,
     TRI_KUBERNETES_PHASE,
     TRI_KUBERNETES_REASON,
@@ -147,7 +154,8 @@ enum tri_kubernetes_member {
         before "/metadata/labels/troupe.dev~1store",                                         \
         before "/metadata/annotations/troupe.dev~1name",                                     \
         before "/metadata/annotations/troupe.dev~1endpoint",                                 \
-        before "/metadata/annotations/troupe.dev~1container", before "/spec/nodeName",       \
+        before "/metadata/annotations/troupe.dev~1container", before "/metadata/namespace",  \
+        before "/metadata/annotations/troupe.dev~1namespace", before "/spec/nodeName",       \
         before "/status/phase", before "/status/reason", before "/status/message",           \
         before "/status/conditions", before "/status/initContainerStatuses",                 \
         before "/status/containerStatuses"
@@ -182,10 +190,30 @@ int tri_kubernetes_read_cancel(struct tr_webapi_batch *batch,
 /* Whether a quota, by its message, could never grant what was asked for: kubernetes_quota.c. */
 bool tri_kubernetes_exceeds_limits(struct tr_text message);
 
+/* ---- Links to logs: kubernetes_links.c. ------------------------------------------------------ */
+
+/* What a link may name. */
+struct tri_kubernetes_link {
+    struct tr_text namespace;
+    struct tr_text pod;
+    struct tr_text uid;
+    struct tr_text container;
+    struct tr_text node;
+};
+
+/* The link of `logs` in the settings; empty: they have none, or there is no memory. */
+struct tr_text tri_kubernetes_link(struct tr_webapi_batch *batch,
+                                   const struct tri_kubernetes_link *of);
+int tri_kubernetes_check_links(const struct tri_pod_checker *checker, struct tr_bytes config);
+
 /* ---- How long what has ended stays: kubernetes_keep.c. --------------------------------------- */
 
 uint64_t tri_kubernetes_keep_ms(const struct tr_webapi_endpoint *endpoint, uint8_t phase);
 int tri_kubernetes_check_keep(const struct tri_pod_checker *checker, struct tr_bytes config);
+
+/* Whether one watch is for all namespaces of a cluster; whether a scope's namespace is that. */
+bool tri_kubernetes_watches_cluster(const struct tr_webapi_endpoint *endpoint);
+bool tri_kubernetes_is_all(struct tr_text namespace);
 
 int tri_kubernetes_scope(struct tr_webapi_batch *batch, struct tr_text *scope);
 int tri_kubernetes_write_list(struct tr_webapi_batch *batch, struct tr_text page,

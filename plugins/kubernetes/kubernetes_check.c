@@ -25,6 +25,8 @@ static const struct tr_config_key settings_keys[] = {KEYS_OF_BOTH,
                                                      {"resource_tolerations", TR_CODEC_MAP},
                                                      {"gpu", TR_CODEC_MAP},
                                                      {"keep", TR_CODEC_MAP},
+                                                     {"logs", TR_CODEC_TEXT},
+                                                     {"watch", TR_CODEC_TEXT},
                                                      {"outputs", TR_CODEC_TEXT},
                                                      {"object_store", TR_CODEC_MAP},
                                                      {"share", TR_CODEC_TEXT}};
@@ -208,12 +210,27 @@ static int check_tolerations(const struct tri_pod_checker *checker, struct tr_by
     return 0;
 }
 
+static int check_watch(const struct tri_pod_checker *checker, struct tr_bytes config)
+{
+    struct tr_text watch = tr_config_text(config, "watch", tr_text_of("namespace"));
+    bool is_known = tr_text_equal(watch, tr_text_of("namespace")) ||
+                    tr_text_equal(watch, tr_text_of("cluster"));
+    return is_known ? 0
+                    : TRI_POD_REFUSE(checker,
+                                     "%s.watch has to be namespace, one watch for each, or "
+                                     "cluster, one for all of them",
+                                     checker->place);
+}
+
 static int check_scheduling(const struct tri_pod_checker *checker, struct tr_bytes config)
 {
     int error = check_below(checker, config, "interruptible", interruptible_keys,
                             TR_COUNT_OF(interruptible_keys));
     if (error == 0) {
         error = check_below(checker, config, "gpu", gpu_keys, TR_COUNT_OF(gpu_keys));
+    }
+    if (error == 0) {
+        error = check_watch(checker, config);
     }
     return error != 0 ? error : check_tolerations(checker, config);
 }
@@ -238,6 +255,9 @@ int tri_kubernetes_check_endpoint(struct tr_bytes config, char *problem, size_t 
     }
     if (error == 0) {
         error = tri_kubernetes_check_keep(&checker, config);
+    }
+    if (error == 0) {
+        error = tri_kubernetes_check_links(&checker, config);
     }
     if (error == 0) {
         error = tri_pod_check_share(&checker, tr_json_get(config, "share"));

@@ -395,10 +395,31 @@ static int read_phase(struct view *view)
     return error; /* what is not known keeps the phase */
 }
 
-/* Whether it is a pod that this store has made, and not a copy of one under another name. */
+/* Whether it is in the namespace that it was made in. Only who sees all of them need ask. */
+static int find_place(struct view *view, const struct tri_kubernetes_group *group, bool *is_there)
+{
+    struct tr_text namespace = {0};
+    struct tr_text own = {0};
+    *is_there = true;
+    if (!tri_kubernetes_is_all(group->namespace)) {
+        return 0;
+    }
+    int error = text_of(view, TRI_KUBERNETES_NAMESPACE, &namespace);
+    if (error == 0) {
+        error = text_of(view, TRI_KUBERNETES_OWN_NAMESPACE, &own);
+    }
+    *is_there = error == 0 && namespace.size > 0 && tr_text_equal(namespace, own);
+    return error;
+}
+
+/*
+ * Whether it is a pod that this store has made, and not a copy of one under another name or in
+ * another namespace.
+ */
 static int find_owner(struct view *view, bool *is_ours)
 {
-    struct tri_kubernetes_group group;
+    struct tri_kubernetes_group group = {0};
+    bool is_there = false;
     struct tr_text name = {0};
     struct tr_text own_name = {0};
     struct tr_text store = {0};
@@ -416,13 +437,17 @@ static int find_owner(struct view *view, bool *is_ours)
                view->report.identity.size > 0 &&
                tri_kubernetes_group_read(view->batch->job_set, &group) &&
                tr_text_equal(group.store, store);
+    if (*is_ours) {
+        error = find_place(view, &group, &is_there);
+        *is_ours = is_there;
+    }
     return error;
 }
 
 /*
  * Whether this store has made it by this endpoint: by its name, which others would have to guess.
  * What another store has made belongs to that one, though its task may go on here; and what is
- * being deleted goes by itself.
+ * being deleted goes by itself. Of a whole cluster nothing is: pods are deleted by namespace.
  */
 static int find_maker(struct view *view)
 {
@@ -441,10 +466,31 @@ static int find_maker(struct view *view)
     (void)snprintf(store, sizeof store, "%016llx", (unsigned long long)view->batch->store);
     tri_kubernetes_name(group.store, view->report.identity, own);
     view->report.is_own = tr_scan_is_none(view->members[TRI_KUBERNETES_DELETION]) &&
+                          !tri_kubernetes_is_all(group.namespace) &&
                           tr_text_equal(group.store, tr_text_of(store)) &&
                           tr_text_equal(name, tr_text_of(own)) &&
                           tr_text_equal(endpoint, view->batch->endpoint->name);
     return 0;
+}
+
+/* Once it has a node: before that there is nothing to be read. */
+static int add_link(struct view *view, struct tr_text uid)
+{
+    struct tri_kubernetes_link link = {.uid = uid, .node = view->report.place};
+    if (view->report.place.size == 0 ||
+        tr_json_get(view->batch->endpoint->config, "logs").size == 0) {
+        return 0;
+    }
+    int error = text_of(view, TRI_KUBERNETES_NAME, &link.pod);
+    if (error == 0) {
+        error = text_of(view, TRI_KUBERNETES_CONTAINER, &link.container);
+    }
+    if (error == 0) {
+        error = text_of(view, TRI_KUBERNETES_NAMESPACE, &link.namespace);
+    }
+    link.container = link.container.size > 0 ? link.container : tr_text_of(TR_POD_CONTAINER);
+    view->report.log_uri = tri_kubernetes_link(view->batch, &link);
+    return error;
 }
 
 int tri_kubernetes_report(struct tr_webapi_batch *batch, const struct tr_bytes *members,
@@ -464,6 +510,9 @@ int tri_kubernetes_report(struct tr_webapi_batch *batch, const struct tr_bytes *
     }
     if (error == 0) {
         error = text_of(&view, TRI_KUBERNETES_NODE, &view.report.place);
+    }
+    if (error == 0) {
+        error = add_link(&view, uid);
     }
     if (error == 0) {
         error = read_phase(&view);

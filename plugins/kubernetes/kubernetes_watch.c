@@ -1,6 +1,7 @@
 /*
- * The list and the watch of a scope: all pods that a store has made in a namespace, by the label
- * that says so. Whose they are not nobody is told of: a namespace may hold 50,000 of others.
+ * The list and the watch of a scope: all pods that a store has made in a namespace, or with
+ * `watch: cluster` in all of them, by the label that says so. Whose they are not nobody is told of:
+ * a namespace may hold 50,000 of others.
  *
  * A watch ends by itself after some minutes; by which follows from its version, so that those of
  * many engines do not come together.
@@ -15,9 +16,25 @@ int tri_kubernetes_scope(struct tr_webapi_batch *batch, struct tr_text *scope)
     if (!tri_kubernetes_group_read(batch->job_set, &group)) {
         return TR_INVALID;
     }
+    if (tri_kubernetes_watches_cluster(batch->endpoint)) {
+        *scope = tri_kubernetes_format(batch, TRI_KUBERNETES_ALL "/%.*s", (int)group.store.size,
+                                       group.store.data);
+        return scope->size == 0 ? TR_MEMORY : 0;
+    }
     *scope = (struct tr_text){.data = batch->job_set.data,
                               .size = group.namespace.size + 1 + group.store.size};
     return 0;
+}
+
+bool tri_kubernetes_watches_cluster(const struct tr_webapi_endpoint *endpoint)
+{
+    struct tr_text watch = tr_json_text(tr_json_get(endpoint->config, "watch"));
+    return tr_text_equal(watch, tr_text_of("cluster"));
+}
+
+bool tri_kubernetes_is_all(struct tr_text namespace)
+{
+    return tr_text_equal(namespace, tr_text_of(TRI_KUBERNETES_ALL));
 }
 
 /* A text in a query: all but letters, digits and "-_.~" as %XX. Empty when there is no memory. */
@@ -43,6 +60,8 @@ static struct tr_text selected(struct tr_webapi_batch *batch)
 {
     struct tri_kubernetes_group group;
     struct tr_text path = tri_kubernetes_path(batch, &group);
+    path =
+        path.size > 0 && tri_kubernetes_is_all(group.namespace) ? tr_text_of("/api/v1/pods") : path;
     return path.size == 0
                ? path
                : tri_kubernetes_format(batch, "%.*s?labelSelector=troupe.dev%%2Fstore%%3D%.*s",

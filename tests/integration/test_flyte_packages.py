@@ -159,7 +159,7 @@ members[0] = (members[0][0], spec.SerializeToString())
         self.package(pod.replace("NAME", "'main'"))
         stdout, stderr = self.troupe("run", "flows.tgz")
         self.assertEqual(stdout, "o0: me none:2\n")
-        shown = self.document("inspect", "flows.tgz")["tasks"][0]["extra"]["k8sPod"]
+        shown = self.document("inspect", "flows.tgz", "t.pod")[0]["extra"]["k8sPod"]
         self.assertEqual([each["name"] for each in shown["podSpec"]["containers"]],
                          ["aside", "main"])
         for words in ("without a cluster its pod's primary container runs alone, not aside",

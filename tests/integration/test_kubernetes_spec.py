@@ -107,5 +107,39 @@ class LayersTest(KubernetesTest):
         self.assertEqual(pools, [{"pool": "spot"}] * (len(pools) - 1) + [None])
 
 
+class ClusterTest(KubernetesTest):
+    double_options = ("--namespace", "work", "--namespace", "play")
+
+    TWO = """
+troupe: 1
+tasks:
+  a: {run: ["true"], config: {namespace: work}}
+  b: {run: ["true"], config: {namespace: play}}
+workflows: {main: {nodes: {a: {task: a}, b: {task: b}}}}
+"""
+
+    def run_two(self, **settings):
+        self.settle(**settings)
+        self.write("flow.yaml", self.TWO)
+        self.write("inputs.json", "{}")
+        self.run_all()
+        counters = self.all_gone()
+        self.assertEqual(counters["pods_created"], 2)
+        return counters["watches_peak"]
+
+    def test_a_watch_for_each_namespace(self):
+        self.double.control("settings", run_ms=500)
+        self.assertEqual(self.run_two(), 2)
+
+    def test_one_watch_for_all_namespaces(self):
+        self.double.control("settings", run_ms=500)
+        self.assertEqual(self.run_two(watch="cluster"), 1)
+
+    def test_a_watch_that_is_none(self):
+        self.settle(watch="all")
+        self.assertIn("plugins.kubernetes.watch has to be namespace, one watch for each, or "
+                      "cluster, one for all of them", self.troupe("plugins", status=2)[1])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,11 +1,13 @@
 """The API server: what each verb does. What happens around a call is in server.py."""
 
+import asyncio
 import json
 import uuid
 
 from aiohttp import web
 
 import rules
+from broken import is_gone
 from kinds import PODS
 from selector import Selector
 from states import now
@@ -15,6 +17,7 @@ from watch import watch
 AS_META = "as=PartialObjectMetadata"
 AS_TABLE = "as=Table"
 GZIP_BYTES_MIN = 128 << 10
+FOLLOW_S = 0.05  # how often a log that is followed is looked at
 
 
 class Api:
@@ -183,12 +186,36 @@ class Api:
         if item["status"]["phase"] == "Pending":
             raise Refusal(400, f'container "{container}" in pod "{call.name}" is waiting to start: '
                                "ContainerCreating")
-        path = life and life.containers and life.containers.log_path(container)
+        run = life and life.containers and life.containers.run_of(container)
+        if run and not run.has_begun:
+            raise Refusal(400, f'container "{container}" in pod "{call.name}" is waiting to start: '
+                               "PodInitializing")
+        path = run and life.containers.executor.log_path(run)
         text = path.read_bytes() if path and path.exists() else b""
         tail = call.query.get("tailLines")
         if tail is not None:
             text = b"".join(text.splitlines(keepends=True)[-int(tail):])
+        if run and call.query.get("follow") in ("1", "true"):
+            return await self.follow(call, run, path, text)
         return web.Response(body=text, content_type="text/plain")
+
+    async def follow(self, call, run, path, text):
+        """A log as it grows, until its container has ended."""
+        response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+        await response.prepare(call.request)
+        place = path.stat().st_size if path.exists() else 0
+        is_over = False
+        while True:
+            await response.write(text)
+            if is_over or is_gone(call.request):
+                return response
+            is_over = run.code is not None
+            if not is_over:
+                await asyncio.sleep(FOLLOW_S)
+            with open(path, "rb") as log:
+                log.seek(place)
+                text = log.read()
+            place += len(text)
 
     async def versions(self, request):
         return web.json_response({"major": "1", "minor": "36", "gitVersion": "v1.36.3"})

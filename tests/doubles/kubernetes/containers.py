@@ -41,9 +41,8 @@ class Containers:
     def runs(self):
         return self.inits + self.mains
 
-    def log_path(self, name):
-        run = next(run for run in self.runs if run.spec["name"] == name)
-        return self.executor.log_path(run)
+    def run_of(self, name):
+        return next(run for run in self.runs if run.spec["name"] == name)
 
     def begin(self):
         """The next init container; behind the last one all others."""

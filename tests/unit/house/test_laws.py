@@ -188,6 +188,7 @@ DIRECTIONS = [
     ("deploy/door", "runtime/env/library.h", "deploy/engine/assemble.h"),
     ("deploy/data_proxy", "deploy/api/upload.h", "deploy/entities/registrar.h"),
     ("deploy/oidc", "runtime/http/http.h", "deploy/api/call.h"),
+    ("deploy/pod_logs", "runtime/http/http.h", "deploy/cli/command.h"),
     ("deploy/entities", "deploy/api/call.h", "deploy/door/door.h"),
     ("deploy/api_runs", "deploy/api/call.h", "deploy/door/door.h"),
     ("deploy/api_nodes", "deploy/api_runs/view.h", "deploy/entities/registrar.h"),

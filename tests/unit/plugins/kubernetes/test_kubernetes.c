@@ -271,6 +271,34 @@ static void test_whose_a_pod_is(void **state)
     }
 }
 
+/* Who watches a whole cluster takes a pod for its own only in the namespace that it was made in. */
+static void test_a_copy_in_another_namespace(void **state)
+{
+    static const char *const own[] = {"work", "play", ""};
+    for (size_t i = 0; i < TR_COUNT_OF(own); i++) {
+        char item[1000];
+        (void)set_up(state);
+        fake.endpoint.config = fake_value("{\"watch\":\"cluster\"}");
+        struct tr_text scope = {0};
+        assert_int_equal(tri_kubernetes_scope(&fake.batch, &scope), 0);
+        assert_string_equal(shown(scope), "*/00000000000000a7");
+        fake.batch.job_set = tr_text_of("*/00000000000000a7");
+        struct tr_webapi_request request = {0};
+        assert_int_equal(tri_kubernetes_write_list(&fake.batch, tr_text_of(""), &request), 0);
+        assert_string_equal(
+            shown(request.path),
+            "/api/v1/pods?labelSelector=troupe.dev%2Fstore%3D00000000000000a7&limit=500");
+        (void)snprintf(item, sizeof item,
+                       "{\"metadata\":{\"name\":\"x-m\",\"uid\":\"u\",\"namespace\":\"work\","
+                       "\"labels\":{\"troupe.dev/attempt\":\"x-0\",\"troupe.dev/store\":"
+                       "\"00000000000000a7\"},\"annotations\":{\"troupe.dev/name\":\"x-m\","
+                       "\"troupe.dev/namespace\":\"%s\"}}}",
+                       own[i]);
+        assert_int_equal(tri_kubernetes_item(&fake.batch, bytes_of(item)), 0);
+        assert_int_equal(fake.report_count, i == 0 ? 1 : 0);
+    }
+}
+
 /* What a container waits for: its grace, and how the pod ends when that is over. */
 static void test_graces(void **state)
 {
@@ -513,6 +541,7 @@ int main(void)
         cmocka_unit_test_setup(test_whose_a_pod_is, set_up),
         cmocka_unit_test_setup(test_what_a_status_means, set_up),
         cmocka_unit_test_setup(test_the_tasks_container_decides, set_up),
+        cmocka_unit_test_setup(test_a_copy_in_another_namespace, set_up),
         cmocka_unit_test_setup(test_graces, set_up),
         cmocka_unit_test_setup(test_one_that_is_being_deleted, set_up),
         cmocka_unit_test_setup(test_lines_of_a_watch, set_up),
