@@ -135,6 +135,69 @@ static void explain_back_end(const struct tr_refresh_state *state, struct tr_exp
     }
 }
 
+/* What a server calls its job, which may be anything: shown on a terminal, it stays one word. */
+static void explain_handle(struct tr_text handle, struct tr_buffer *text)
+{
+    for (size_t i = 0; i < handle.size; i++) {
+        bool is_plain = handle.data[i] > ' ' && handle.data[i] <= '~';
+        tr_buffer_print(text, "%c", is_plain ? handle.data[i] : '?');
+    }
+}
+
+/* Where the list or the watch is that shows the job, of the watched shape; the row is its scope. */
+static void explain_watch(struct tr_rows *rows, const struct tri_group_row *scope,
+                          struct tr_explain_now now, struct tr_buffer *text)
+{
+    struct tr_bytes version = {0};
+    if (scope->is_listing) {
+        tr_buffer_add_string(text, "; all that there is is listed since ");
+        tri_explain_time(scope->list_ms, now, text);
+    } else if (scope->stream != 0) {
+        tr_buffer_add_string(text, "; watched since ");
+        tri_explain_time(scope->stream_ms, now, text);
+    } else {
+        tr_buffer_add_string(text, "; its watch is opened at ");
+        tri_explain_time(scope->stream_ms, now, text);
+    }
+    if (tri_refresh_blob_peek(rows, scope->cursor, &version) == 0 && version.size > 0) {
+        struct tr_text words = {.data = (const char *)version.data, .size = version.size};
+        tr_buffer_add_string(text, ", by now from version ");
+        explain_handle(words, text);
+    }
+}
+
+/* Who is let through first where there is no room for more. */
+static void explain_gate(struct tr_rows *rows, const struct tri_job_row *job,
+                         const struct tri_group_row *scope, struct tr_explain_now now,
+                         struct tr_buffer *text)
+{
+    const void *row;
+    const void *list;
+    bool is_held = tr_rows_get(rows, job->list, &list) == 0 &&
+                   ((const struct tri_list_row *)list)->kind == TRI_REFRESH_GATE;
+    if (is_held && scope->gate_probe != 0 && tr_rows_get(rows, scope->gate_probe, &row) == 0) {
+        tr_buffer_add_string(text, "; another one is tried at ");
+        tri_explain_time(((const struct tri_job_row *)row)->due_ms, now, text);
+    }
+}
+
+static int explain_scope(struct tr_rows *rows, const struct tri_job_row *job,
+                         struct tr_explain_now now, struct tr_buffer *text)
+{
+    const void *row;
+    int error = tr_rows_get(rows, job->group, &row);
+    uint32_t scope = error == 0 ? ((const struct tri_group_row *)row)->scope : 0;
+    if (error == 0 && scope != 0) {
+        error = tr_rows_get(rows, scope, &row);
+    }
+    if (error == 0 && scope != 0) {
+        struct tri_group_row copy = *(const struct tri_group_row *)row;
+        explain_gate(rows, job, &copy, now, text);
+        explain_watch(rows, &copy, now, text);
+    }
+    return error;
+}
+
 /*
  * A stream may be idle because nothing happens, or because its connection is dead. Said from
  * TR_REFRESH_IDLE_MS on, the time after which the actor itself opens it anew. `made_ms` counts as
@@ -161,16 +224,6 @@ static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job,
         tri_explain_time(group->stream_ms, now, text);
     }
     return 0;
-}
-
-/* What a server calls its job, which may be anything: shown on a terminal, it stays one word. */
-static void explain_handle(struct tr_text handle, struct tr_buffer *text)
-{
-    for (size_t i = 0; i < handle.size; i++) {
-        bool is_plain = handle.data[i] > ' ' && handle.data[i] <= '~';
-        tr_buffer_print(text, "%c", is_plain ? handle.data[i] : '?');
-    }
-    tr_buffer_add_string(text, handle.size > 0 ? " " : "");
 }
 
 /*
@@ -204,6 +257,7 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
     }
     tr_buffer_add_string(text, "its job ");
     explain_handle(handle, text);
+    tr_buffer_add_string(text, handle.size > 0 ? " " : "");
     if (job->list == 0) {
         bool is_invited = job->stage == TR_WEBAPI_STAGE_PREPARING;
         tr_buffer_add_string(text, is_invited ? "has a slot, and is submitted now" : "has ended");
@@ -215,6 +269,9 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
         error = explain_refusal(&rows, job, now, text);
         if (error == 0) {
             error = explain_stream(&rows, job, now, text);
+        }
+        if (error == 0) {
+            error = explain_scope(&rows, job, now, text);
         }
         explain_back_end(state, now, text);
     }

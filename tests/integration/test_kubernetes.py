@@ -102,6 +102,30 @@ class ArrayTest(KubernetesTest):
         self.assertEqual(counters["calls"]["create pods"], 23)
 
 
+class ExplainTest(KubernetesTest):
+    def test_what_a_quota_and_the_watch_are_at(self):
+        self.double.control("hold", is_held=True)
+        self.double.control("quota", namespace="default", hard={"pods": "2"})
+        self.write_array(4)
+        running = self.begin()
+        self.double.wait(running=2, quota_refusals=2)
+        words = "waits for room at the back end, one of "
+        wait_until(lambda: self.explained(words), "it is held up")
+        told = self.explained(words)
+        self.assertIn("exceeded quota: quota, requested: pods=1, used: pods=2, limited: pods=2",
+                      told)
+        self.assertRegex(told, "; another one is tried at |; watched since ")
+        self.assertRegex(told, r"; watched since \S+, by now from version [0-9]+")
+        self.double.control("quota", namespace="default")
+        self.double.control("hold", is_held=False)
+        self.finish(running)
+
+    def explained(self, words):
+        """What is said of an element that these words are of; else nothing."""
+        told = [self.troupe("explain", f"it/work[{i}]")[0] for i in range(4)]
+        return next((each for each in told if words in each), "")
+
+
 class EndTest(KubernetesTest):
     def fail(self, *rules):
         self.double.rules(*rules)

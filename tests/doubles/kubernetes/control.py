@@ -10,7 +10,7 @@ import json
 from aiohttp import web
 
 from kinds import PODS, kind_of
-from kubelet import HOWS, Rule
+from kubelet import HOWS, Rule, is_over
 from selector import Selector
 
 WAIT_S = 60
@@ -107,7 +107,8 @@ class Control:
         """Ends live pods now; `deleted`: as somebody else's kubectl does, whatever they do."""
         if how not in HOWS:
             raise ValueError(f"how is one of {', '.join(HOWS)}")
-        pods = self.store.items(PODS, None, Selector(match))[:limit]
+        pods = [item for item in self.store.items(PODS, None, Selector(match))
+                if how == "deleted" or not is_over(item)][:limit]
         for item in pods:
             if how == "deleted":
                 self.kubelet.remove(item)
