@@ -138,13 +138,13 @@ static int build_marks(struct tr_task_context *task, const struct tr_webapi_endp
                : build_texts(task, annotation_rows, TR_COUNT_OF(annotation_rows), annotations);
 }
 
-/* The name of the task's container where it is not alone, so that its end is the pod's; or "". */
+/* The name of the task's container where it is not alone, so that its end counts; or "". */
 static void find_primary(struct tr_task_context *task, struct tr_bytes spec,
                          char name[TR_KUBERNETES_NAME_BYTES_MAX + 1])
 {
     struct tr_json_walk walk = tr_json_walk(tr_json_get(spec, "containers"));
     struct tr_text container = tri_kubernetes_container(task);
-    unsigned count = 0;
+    unsigned count = tr_json_get(spec, "initContainers").size > 0 ? 1 : 0;
     while (tr_json_next(&walk)) {
         count++;
     }
@@ -239,6 +239,11 @@ static int make_job(struct tr_task_context *task, struct tr_kubernetes_attempt *
     struct tri_kubernetes_group parts;
     struct tr_text group = {0};
     struct tr_text missing = tri_pod_missing(task, &pod, endpoint, inputs);
+    bool has_shell = tri_kubernetes_has_shell(tr_task_template(task));
+    if (!has_shell && tri_kubernetes_helper(task, endpoint).size == 0) {
+        missing = tr_text_of("config.shell is false, which takes an image with a shell beside it: "
+                             "write " TRI_KUBERNETES_SETTINGS ".helper_image into the settings");
+    }
     if (missing.size > 0) {
         return refuse(transition, missing);
     }
@@ -253,7 +258,7 @@ static int make_job(struct tr_task_context *task, struct tr_kubernetes_attempt *
         return error;
     }
     size_t share_bytes = tri_pod_share(endpoint).size;
-    if (share_bytes == 0 && own->job_set.size == 0) {
+    if ((share_bytes == 0 || !has_shell) && own->job_set.size == 0) {
         error = name_pod(task, endpoint, &parts);
     }
     if (error == 0 || error == TR_LIMIT) {

@@ -97,6 +97,11 @@ TR_MUST_USE int tri_kubernetes_spec(struct tr_task_context *task, const struct t
                                     const struct tri_pod_inputs *inputs, struct tr_bytes template,
                                     struct tr_bytes *spec);
 
+/* Whether a task's image has a shell; and where it has none, of which image its helpers are. */
+bool tri_kubernetes_has_shell(const struct tr_task_template *template);
+struct tr_text tri_kubernetes_helper(struct tr_task_context *task,
+                                     const struct tr_webapi_endpoint *endpoint);
+
 /* What these say of a pod's labels or annotations (`name`), the lowest first. */
 #define TRI_KUBERNETES_METADATA_LAYERS 3
 void tri_kubernetes_metadata(struct tr_task_context *task, struct tr_bytes template,

@@ -16,14 +16,17 @@
         "priority_class", TR_CODEC_TEXT                                                        \
     }
 
-static const struct tr_config_key task_keys[] = {
-    KEYS_OF_BOTH, {"primary_container", TR_CODEC_TEXT}, {"accelerator", TR_CODEC_MAP}};
+static const struct tr_config_key task_keys[] = {KEYS_OF_BOTH,
+                                                 {"primary_container", TR_CODEC_TEXT},
+                                                 {"accelerator", TR_CODEC_MAP},
+                                                 {"shell", TR_CODEC_BOOL}};
 
 /* `share`, the last one, is a text or a mapping. */
 static const struct tr_config_key settings_keys[] = {KEYS_OF_BOTH,
                                                      {"interruptible", TR_CODEC_MAP},
                                                      {"resource_tolerations", TR_CODEC_MAP},
                                                      {"gpu", TR_CODEC_MAP},
+                                                     {"helper_image", TR_CODEC_TEXT},
                                                      {"keep", TR_CODEC_MAP},
                                                      {"logs", TR_CODEC_TEXT},
                                                      {"watch", TR_CODEC_TEXT},
@@ -160,6 +163,18 @@ static int check_gang(const struct tri_pod_checker *checker, struct tr_bytes con
                                 checker->place);
 }
 
+/* Without a shell nobody opens files for the command. */
+static int check_shell(const struct tri_pod_checker *checker, const struct tr_task_template *task)
+{
+    bool is_in = task->is_stdin_inputs;
+    return tri_kubernetes_has_shell(task) || (!is_in && !task->is_stdout_outputs)
+               ? 0
+               : TRI_POD_REFUSE(
+                     checker, "%s.shell is false, so %s cannot be had: let the command %s",
+                     checker->place, is_in ? "stdin: inputs" : "stdout: outputs",
+                     is_in ? "read the file $TROUPE_INPUTS" : "write the file $TROUPE_OUTPUTS");
+}
+
 int tri_kubernetes_check(const struct tr_task_template *task, char *problem, size_t problem_size)
 {
     const struct tri_pod_checker checker = {
@@ -176,6 +191,9 @@ int tri_kubernetes_check(const struct tr_task_template *task, char *problem, siz
     }
     if (error == 0) {
         error = check_accelerator(&checker, task->config);
+    }
+    if (error == 0) {
+        error = check_shell(&checker, task);
     }
     return error != 0 ? error : tri_pod_check_possible(&checker, task);
 }

@@ -74,12 +74,21 @@ struct containers {
     struct tr_text primary; /* the task's; empty: there is one alone, so all of them count */
     bool has_primary_ended;
     bool has_primary_failed;
+    bool is_sending; /* its documents, by a helper that has not ended */
+    bool has_not_sent;
+    struct tr_text sender_message;
 };
 
 /* How a container has ended, by its name, reason, message and exit status; empty: it has not. */
 static void take_end(struct containers *all, const struct tr_text *texts, struct tr_bytes status)
 {
     int64_t exit_status = tr_scan_i64(status, 0);
+    if (tr_text_equal(texts[0], tr_text_of(TR_POD_SENDER))) {
+        all->is_sending = status.size == 0;
+        all->has_not_sent = exit_status != 0;
+        all->sender_message = texts[4];
+        return;
+    }
     bool is_out_of_memory = tr_text_equal(texts[3], tr_text_of("OOMKilled"));
     bool is_failed = exit_status != 0 || is_out_of_memory;
     bool is_primary = all->primary.size > 0 && tr_text_equal(texts[0], all->primary);
@@ -289,6 +298,14 @@ static void fail_by_container(struct view *view, const struct containers *all)
                                (int)words.size, words.data));
 }
 
+/* The task has done its work, and what came of it is lost. */
+static void fail_not_sent(struct view *view, const struct containers *all)
+{
+    fail(view, TR_FAILURE_SYSTEM, tr_text_of("StorageError"),
+         joined(view, tr_text_of("container " TR_POD_SENDER " could not send the documents"),
+                all->sender_message));
+}
+
 static void fail_deleted(struct view *view)
 {
     fail(view, TR_FAILURE_SYSTEM, tr_text_of("ResourceDeletedExternally"),
@@ -344,7 +361,9 @@ static int on_succeeded(struct view *view)
     int error = read_containers(view, &all);
     view->report.phase = TR_TASK_PHASE_SUCCESS;
     bool is_task = all.primary.size == 0 || all.has_primary_failed;
-    if (error == 0 && all.was_killed_for_memory && is_task) {
+    if (error == 0 && all.has_not_sent) {
+        fail_not_sent(view, &all);
+    } else if (error == 0 && all.was_killed_for_memory && is_task) {
         fail_by_container(view, &all);
     }
     return error;
@@ -364,13 +383,15 @@ static int on_running(struct view *view)
         return error;
     }
     error = read_containers(view, &all);
-    if (error != 0 || !all.has_primary_ended) {
+    if (error != 0 || !all.has_primary_ended || all.is_sending) {
         return error;
     }
     view->report.is_there = true;
     view->report.phase = TR_TASK_PHASE_SUCCESS;
     if (all.has_primary_failed) {
         fail_by_container(view, &all);
+    } else if (all.has_not_sent) {
+        fail_not_sent(view, &all);
     }
     return 0;
 }

@@ -266,11 +266,27 @@ static bool has_amounts(const struct layers *layers)
     return false;
 }
 
+bool tri_kubernetes_has_shell(const struct tr_task_template *template)
+{
+    struct tr_bytes shell = tr_json_get(template->config, "shell");
+    return shell.size == 0 || tr_json_bool(shell);
+}
+
+struct tr_text tri_kubernetes_helper(struct tr_task_context *task,
+                                     const struct tr_webapi_endpoint *endpoint)
+{
+    return tri_kubernetes_has_shell(tr_task_template(task))
+               ? (struct tr_text){0}
+               : tr_json_text(tr_json_get(endpoint->config, "helper_image"));
+}
+
 static void lay_own(struct layers *layers, const struct tri_pod *pod,
                     const struct tri_pod_inputs *inputs)
 {
     const struct tri_pod_part part = {.container = layers->container,
                                       .gpu = gpu_setting(layers, "resource", ""),
+                                      .helper_image =
+                                          tri_kubernetes_helper(layers->task, layers->endpoint),
                                       .has_amounts = has_amounts(layers),
                                       .tells_end = true};
     struct tr_bytes spec = {0};

@@ -108,9 +108,10 @@ struct tri_pod_part {
     struct tr_text container; /* the name of the task's own */
     struct tr_text image;     /* empty: others say it */
     struct tr_text priority_class;
-    struct tr_text gpu; /* the resource that GPUs are; empty: NVIDIA's */
-    bool has_amounts;   /* others say how much it takes, so what it does not ask for is left open */
-    bool tells_end;     /* the end of its log is its last word, where it leaves none */
+    struct tr_text gpu;          /* the resource that GPUs are; empty: NVIDIA's */
+    struct tr_text helper_image; /* of who writes and reads its documents; empty: a shell does */
+    bool has_amounts; /* others say how much it takes, so what it does not ask for is left open */
+    bool tells_end;   /* the end of its log is its last word, where it leaves none */
 };
 TR_MUST_USE int tri_pod_own(struct tr_task_context *task, const struct tri_pod *own,
                             const struct tr_webapi_endpoint *endpoint,
@@ -121,6 +122,38 @@ TR_MUST_USE int tri_pod_own(struct tr_task_context *task, const struct tri_pod *
 TR_MUST_USE int tri_pod_spec(struct tr_task_context *task, const struct tri_pod *own,
                              const struct tr_webapi_endpoint *endpoint,
                              const struct tri_pod_inputs *inputs, struct tr_bytes *spec);
+
+/*
+ * ---- Helpers: pod_helper.c. An image without a shell gets its folder and inputs by an init
+ * container, and its documents are sent by a sidecar, both of an image that has a shell.
+ */
+
+#define TR_POD_STARTER "troupe-inputs"
+#define TR_POD_SENDER "troupe-outputs"
+#define TRI_POD_SHARE_VOLUME "troupe-share"
+
+/* Whose environment it is. */
+enum tri_pod_role {
+    TRI_POD_SHELL, /* the task's, behind our lines of shell */
+    TRI_POD_BARE,  /* the task's, without them */
+    TRI_POD_HELPER,
+};
+void tri_pod_add_environment(struct tr_build *build, struct tr_task_context *task,
+                             const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint,
+                             const struct tri_pod_inputs *inputs, enum tri_pod_role role);
+void tri_pod_add_mount(struct tr_build *build, struct tr_text name, struct tr_text path,
+                       bool is_read_only);
+
+/* Where the task and its helpers meet: the share, or where there is none a volume of the pod's. */
+void tri_pod_add_shared_mount(struct tr_build *build, struct tr_text share);
+void tri_pod_add_own_volume(struct tr_build *build);
+void tri_pod_add_helpers(struct tr_build *build, struct tr_task_context *task,
+                         const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint,
+                         const struct tri_pod_inputs *inputs, struct tr_text image);
+
+/* The lines that put the documents of an attempt to their object store; empty: there is none. */
+struct tr_text tri_pod_shell_puts(struct tr_task_context *task,
+                                  const struct tr_webapi_endpoint *endpoint);
 
 /* ---- Layers: pod_layers.c. ------------------------------------------------------------------- */
 

@@ -94,6 +94,13 @@ static struct tr_text puts_documents(struct tr_task_context *task,
                                                    objects->region.data, PUTS);
 }
 
+struct tr_text tri_pod_shell_puts(struct tr_task_context *task,
+                                  const struct tr_webapi_endpoint *endpoint)
+{
+    struct tri_pod_objects objects = tri_pod_objects(task, endpoint);
+    return objects.url.size == 0 ? (struct tr_text){0} : puts_documents(task, &objects);
+}
+
 struct tr_text tri_pod_shell(struct tr_task_context *task,
                              const struct tr_webapi_endpoint *endpoint)
 {

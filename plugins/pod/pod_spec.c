@@ -4,7 +4,6 @@
  */
 #include "plugins/pod/pod.h"
 
-#define SHARE_VOLUME "troupe-share"
 #define SECRETS_FOLDER "/run/secrets/troupe"
 
 /* Where a task says nothing: quotas and Armada want of every container how much it takes. */
@@ -132,7 +131,8 @@ static void add_objects(struct tr_build *build, struct tr_task_context *task,
 
 /* What every task is told about itself; examples/README.md lists the variables. */
 static void add_identity(struct tr_build *build, struct tr_task_context *task,
-                         struct tr_text folder, const struct tri_pod_inputs *inputs, bool is_shared)
+                         struct tr_text folder, const struct tri_pod_inputs *inputs, bool is_shared,
+                         bool has_paths)
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     add_own(build, task, "TROUPE_FOLDER", tr_task_template(task)->folder);
@@ -146,7 +146,7 @@ static void add_identity(struct tr_build *build, struct tr_task_context *task,
     add_own(build, task, "TROUPE_CHECKPOINT", tri_pod_checkpoint(task, folder));
     add_own(build, task, "TROUPE_INPUTS", inputs->path);
     add_own(build, task, "TROUPE_JSON", inputs->json);
-    if (tr_task_template(task)->argc == 0) {
+    if (has_paths) {
         add_paths(build, task, folder, inputs, is_shared);
     }
 }
@@ -163,24 +163,45 @@ static void add_secret(struct tr_build *build, struct tr_task_context *task,
     add_secret_variable(build, secret->name, secret->group, secret->key);
 }
 
-static void add_environment(struct tr_build *build, struct tr_task_context *task,
-                            const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint,
-                            struct tr_text folder, const struct tri_pod_inputs *inputs)
+void tri_pod_add_environment(struct tr_build *build, struct tr_task_context *task,
+                             const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint,
+                             const struct tri_pod_inputs *inputs, enum tri_pod_role role)
 {
     const struct tr_task_template *template = tr_task_template(task);
+    struct tr_text folder = tri_pod_folder(task, own, endpoint);
+    bool has_paths = role != TRI_POD_SHELL || template->argc == 0;
+    bool is_task = role != TRI_POD_HELPER;
     tr_build_member_list(build, "env");
-    add_identity(build, task, folder, inputs, tri_pod_share(endpoint).size > 0);
-    add_objects(build, task, own, endpoint);
-    for (uint32_t i = 0; i < template->environment_count; i++) {
+    add_identity(build, task, folder, inputs, tri_pod_share(endpoint).size > 0, has_paths);
+    if (role != TRI_POD_BARE) {
+        add_objects(build, task, own, endpoint);
+    }
+    for (uint32_t i = 0; is_task && i < template->environment_count; i++) {
         add_variable(build, task, template->environment[i].name, template->environment[i].value);
     }
-    for (uint32_t i = 0; i < template->secret_count; i++) {
+    for (uint32_t i = 0; is_task && i < template->secret_count; i++) {
         add_secret(build, task, &template->secrets[i], i);
     }
     tr_build_end(build);
 }
 
 /* --------------------------------------------------------------------------- what it runs */
+
+/* The words as they are, where no shell is: the first is a program of the image. */
+static void add_bare_words(struct tr_build *build, struct tr_task_context *task,
+                           struct tr_text folder)
+{
+    const struct tr_task_template *template = tr_task_template(task);
+    if (template->argc > 0) {
+        tr_build_member_list(build, "command");
+        for (uint32_t i = 0; i < template->argc; i++) {
+            tr_build_text(build, literal(task, template->argv[i]));
+        }
+        tr_build_end(build);
+    }
+    tr_build_member_text(build, "workingDir",
+                         tr_task_format(task, "%.*s/work", (int)folder.size, folder.data));
+}
 
 static void add_words(struct tr_build *build, struct tr_task_context *task,
                       const struct tr_webapi_endpoint *endpoint, struct tr_text folder)
@@ -258,8 +279,8 @@ static uint32_t file_secrets(const struct tr_task_template *template)
     return count;
 }
 
-static void add_mount(struct tr_build *build, struct tr_text name, struct tr_text path,
-                      bool is_read_only)
+void tri_pod_add_mount(struct tr_build *build, struct tr_text name, struct tr_text path,
+                       bool is_read_only)
 {
     tr_build_map(build);
     tr_build_member_text(build, "name", name);
@@ -270,20 +291,23 @@ static void add_mount(struct tr_build *build, struct tr_text name, struct tr_tex
     tr_build_end(build);
 }
 
-static void add_mounts(struct tr_build *build, struct tr_task_context *task, struct tr_text share)
+/* With helpers and without a share they and the task have a folder of the pod's own in common. */
+static void add_mounts(struct tr_build *build, struct tr_task_context *task, struct tr_text share,
+                       bool has_helpers)
 {
     const struct tr_task_template *template = tr_task_template(task);
-    if (share.size == 0 && file_secrets(template) == 0) {
+    bool has_own = has_helpers && share.size == 0;
+    if (share.size == 0 && !has_own && file_secrets(template) == 0) {
         return;
     }
     tr_build_member_list(build, "volumeMounts");
-    if (share.size > 0) {
-        add_mount(build, tr_text_of(SHARE_VOLUME), share, false);
+    if (share.size > 0 || has_own) {
+        tri_pod_add_shared_mount(build, share);
     }
     for (uint32_t i = 0; i < template->secret_count; i++) {
         if (template->secrets[i].is_file) {
-            add_mount(build, tr_task_format(task, "troupe-secret-%u", i),
-                      tr_task_format(task, SECRETS_FOLDER "/%u", i), true);
+            tri_pod_add_mount(build, tr_task_format(task, "troupe-secret-%u", i),
+                              tr_task_format(task, SECRETS_FOLDER "/%u", i), true);
         }
     }
     tr_build_end(build);
@@ -296,7 +320,7 @@ static void add_share(struct tr_build *build, const struct tr_webapi_endpoint *e
     struct tr_bytes source = tr_json_get(tr_json_get(endpoint->config, "share"), "volume");
     struct tr_json_walk members = tr_json_walk(source);
     tr_build_map(build);
-    tr_build_member_text(build, "name", tr_text_of(SHARE_VOLUME));
+    tr_build_member_text(build, "name", tr_text_of(TRI_POD_SHARE_VOLUME));
     while (tr_json_next(&members)) {
         tr_build_name(build, members.name);
         tr_build_value(build, members.value);
@@ -322,15 +346,19 @@ static void add_secret_volume(struct tr_build *build, struct tr_task_context *ta
 }
 
 static void add_volumes(struct tr_build *build, struct tr_task_context *task,
-                        const struct tr_webapi_endpoint *endpoint, struct tr_text share)
+                        const struct tr_webapi_endpoint *endpoint, struct tr_text share,
+                        bool has_helpers)
 {
     const struct tr_task_template *template = tr_task_template(task);
-    if (share.size == 0 && file_secrets(template) == 0) {
+    bool has_own = has_helpers && share.size == 0;
+    if (share.size == 0 && !has_own && file_secrets(template) == 0) {
         return;
     }
     tr_build_member_list(build, "volumes");
     if (share.size > 0) {
         add_share(build, endpoint, share);
+    } else if (has_own) {
+        tri_pod_add_own_volume(build);
     }
     for (uint32_t i = 0; i < template->secret_count; i++) {
         if (template->secrets[i].is_file) {
@@ -350,10 +378,15 @@ static void add_container(struct tr_build *build, struct tr_task_context *task,
     tr_build_map(build);
     tr_build_member_text(build, "name", part->container);
     tr_build_member_text(build, "image", part->image);
-    add_words(build, task, endpoint, folder);
-    add_environment(build, task, own, endpoint, folder, inputs);
+    if (part->helper_image.size > 0) {
+        add_bare_words(build, task, folder);
+    } else {
+        add_words(build, task, endpoint, folder);
+    }
+    tri_pod_add_environment(build, task, own, endpoint, inputs,
+                            part->helper_image.size > 0 ? TRI_POD_BARE : TRI_POD_SHELL);
     add_resources(build, task, part);
-    add_mounts(build, task, tri_pod_share(endpoint));
+    add_mounts(build, task, tri_pod_share(endpoint), part->helper_image.size > 0);
     if (part->tells_end) {
         tr_build_member_text(build, "terminationMessagePolicy",
                              tr_text_of("FallbackToLogsOnError"));
@@ -398,7 +431,10 @@ int tri_pod_own(struct tr_task_context *task, const struct tri_pod *own,
         tr_build_member_i64(&build, "activeDeadlineSeconds", deadline_s);
     }
     tr_build_member_text(&build, "priorityClassName", part->priority_class);
-    add_volumes(&build, task, endpoint, tri_pod_share(endpoint));
+    add_volumes(&build, task, endpoint, tri_pod_share(endpoint), part->helper_image.size > 0);
+    if (part->helper_image.size > 0) {
+        tri_pod_add_helpers(&build, task, own, endpoint, inputs, part->helper_image);
+    }
     tr_build_end(&build);
     return tr_build_take(&build, spec);
 }

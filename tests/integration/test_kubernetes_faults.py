@@ -95,6 +95,7 @@ class FaultsTest(KubernetesTest):
         self.double.control("settings", run_ms=400)
         self.write_array(SIZE)
         running = self.begin()
+        self.double.wait(pods_created=1)
         for _ in range(KILLS):
             time.sleep(moments.uniform(0, SPAN_S))
             running.signal(signal.SIGKILL)

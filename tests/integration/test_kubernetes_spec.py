@@ -107,6 +107,56 @@ class LayersTest(KubernetesTest):
         self.assertEqual(pools, [{"pool": "spot"}] * (len(pools) - 1) + [None])
 
 
+class HelperTest(KubernetesTest):
+    """A command without a shell in its image: here one that is a script of its own."""
+    double_options = ("--execute", "--secret", "store/key=a:b")
+
+    FLOW = """
+troupe: 1
+tasks:
+  work:
+    inputs: {a: int}
+    outputs: {b: int}
+    run: [SCRIPT]
+    config: {shell: false}
+    retries: 0
+workflows:
+  main:
+    inputs: {a: int}
+    nodes: {work: {task: work, with: {a: $a}}}
+    outputs: {b: $work.b}
+"""
+
+    def setUp(self):
+        super().setUp()
+        script = self.folder / "work"
+        script.write_text('#!/bin/sh\n[ "${PWD##*/}" = work ] && '
+                          'sed "s/a/b/" "$TROUPE_INPUTS" >"$TROUPE_OUTPUTS"\n')
+        script.chmod(0o755)
+        self.write("flow.yaml", self.FLOW.replace("SCRIPT", str(script)))
+        self.write("inputs.json", '{"a": 5}')
+
+    def test_on_a_share(self):
+        self.settle(helper_image="busybox")
+        self.assertEqual(self.run_all()["outputs"], {"b": 5})
+        self.all_gone()
+
+    def test_what_cannot_be_sent_is_the_systems_failure(self):
+        self.settle(helper_image="busybox", outputs=f"{self.double.endpoint}/no-store")
+        self.run_all(status=1)
+        *_, failure, code, message = self.failures()[0]
+        self.assertEqual((failure, code), (2, "StorageError"))
+        self.assertIn("container troupe-outputs could not send the documents: ", message)
+        self.all_gone()
+
+    def test_pipes_are_refused(self):
+        self.write("flow.yaml", (self.folder / "flow.yaml").read_text().replace(
+            "retries: 0", "stdout: outputs"))
+        self.assertIn("config.shell is false, so stdout: outputs cannot be had: let the command "
+                      "write the file $TROUPE_OUTPUTS", self.troupe("check", "flow.yaml",
+                                                                    status=2)[0])
+
+
 class ClusterTest(KubernetesTest):
     double_options = ("--namespace", "work", "--namespace", "play")
 

@@ -344,6 +344,34 @@ static void test_a_template_that_does_not_come(void **unused)
                         "PodTemplate base: the engine has no right to get podtemplates: no");
 }
 
+static void test_an_image_without_a_shell(void **unused)
+{
+    (void)unused;
+    static const struct tr_text words[] = {{"/work", 5}, {"$(X)", 4}};
+    fake.template.argv = words;
+    fake.template.argc = 2;
+    fake.template.config = fake_value("{\"shell\":false}");
+    prepare(start());
+    assert_string_equal(fake_text(transition.message),
+                        "config.shell is false, which takes an image with a shell beside it: write "
+                        "plugins.kubernetes.helper_image into the settings");
+    settings("{\"image\":\"i\",\"helper_image\":\"h\"}");
+    const char *json = pod();
+    has(json, "\"containers\":[{\"name\":\"task\",\"image\":\"i\",\"command\":[\"/work\","
+              "\"$$(X)\"],\"workingDir\":\"/tmp/troupe/x-n-0/work\"");
+    has(json, "\"initContainers\":[{\"name\":\"troupe-inputs\",\"image\":\"h\",\"command\":["
+              "\"/bin/sh\",\"-c\"");
+    has(json, "{\"name\":\"TROUPE_OUTPUTS\",\"value\":\"/tmp/troupe/x-n-0/outputs.json\"}");
+    has(json, "\"volumes\":[{\"name\":\"troupe-share\",\"emptyDir\":{}}]");
+    has(json, "\"volumeMounts\":[{\"name\":\"troupe-share\",\"mountPath\":\"/tmp/troupe\"}]");
+    has(json, "\"troupe.dev/container\":\"task\"");
+    lacks(json, "troupe-outputs");
+    settings("{\"image\":\"i\",\"helper_image\":\"h\",\"outputs\":\"https://store/x\"}");
+    json = pod();
+    has(json, "{\"name\":\"troupe-outputs\",\"image\":\"h\"");
+    has(json, "\"restartPolicy\":\"Always\"}]");
+}
+
 static void test_no_image_anywhere(void **unused)
 {
     (void)unused;
@@ -379,6 +407,8 @@ static const struct {
      "config.primary_container is 'main', and config.pod.containers has none of that name: add "
      "it, or leave out the key"},
     {"{\"primary_container\":\"main\",\"pod\":{\"containers\":[{\"name\":\"main\"}]}}", NULL},
+    {"{\"shell\":\"no\"}", "config.shell has to be true or false"},
+    {"{\"shell\":true}", NULL},
     {"{\"gang\":{\"cardinality\":4}}",
      "config.gang has no meaning on Kubernetes, which starts each pod by itself: remove it, or "
      "send the task to Armada"},
@@ -428,6 +458,7 @@ static const struct {
     {"{\"resource_tolerations\":{\"a/b\":[7]}}",
      "plugins.kubernetes.resource_tolerations.a/b has to be a list of tolerations, such as "
      "[{key: gpu, operator: Exists}]"},
+    {"{\"helper_image\":7}", "plugins.kubernetes.helper_image has to be text"},
     {"{\"gpu\":{\"resource\":7}}", "plugins.kubernetes.gpu.resource has to be text"},
     {"{\"pod\":{\"containers\":[{\"name\":\"b\"},{\"name\":\"b\"}]}}",
      "plugins.kubernetes.pod.containers has two that are called b"},
@@ -464,6 +495,7 @@ int main(void)
         TEST(test_a_template_of_the_cluster),
         TEST(test_inputs_wait_for_the_template),
         TEST(test_a_template_that_does_not_come),
+        TEST(test_an_image_without_a_shell),
         TEST(test_no_image_anywhere),
         TEST(test_keys_of_tasks),
         TEST(test_keys_of_settings),
