@@ -110,8 +110,7 @@ def print_delays(stage):
     """Pods that end one by one, while all others live: from that until the engine has heard."""
     ends = []
     for _ in range(min(SINGLE_ENDS, stage.n // 5)):
-        ends.append(time.time() * 1000)
-        stage.double.control("end", how="succeeded", limit=1)
+        ends.append(stage.double.control("end", how="succeeded", limit=1)["at_ms"])
         time.sleep(SINGLE_END_S)
     plugins.until(lambda: len(plugins.phase_times(stage, plugins.SUCCEEDED)) == len(ends))
     heard = sorted(plugins.phase_times(stage, plugins.SUCCEEDED).values())

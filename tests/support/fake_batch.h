@@ -18,6 +18,7 @@ struct fake_batch {
     uint32_t report_count;
     struct tr_webapi_report last;
     char cursor[128]; /* of a stream */
+    uint32_t lists;   /* that a watch has asked for */
 };
 
 /* A batch of the group "research/troupe-x-n-mark", without items. */

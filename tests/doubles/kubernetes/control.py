@@ -6,6 +6,7 @@ Bodies and answers are JSON objects. What is wrong with a body is told with stat
 import asyncio
 import inspect
 import json
+import time
 
 from aiohttp import web
 
@@ -109,12 +110,13 @@ class Control:
             raise ValueError(f"how is one of {', '.join(HOWS)}")
         pods = [item for item in self.store.items(PODS, None, Selector(match))
                 if how == "deleted" or not is_over(item)][:limit]
+        at_ms = time.time() * 1000
         for item in pods:
             if how == "deleted":
                 self.kubelet.remove(item)
             else:
                 self.kubelet.end(self.kubelet.key(item), item["metadata"]["uid"], how, fields)
-        return {"ended": len(pods)}
+        return {"ended": len(pods), "at_ms": at_ms}
 
     def change_settings(self, **settings):
         for name, value in settings.items():

@@ -389,6 +389,18 @@ static void test_lines_of_a_watch(void **state)
     fake.report_count = 0;
     assert_int_equal(line("BOOKMARK", "\"metadata\":{\"resourceVersion\":\"99\"}", "{}"), 0);
     assert_string_equal(fake.cursor, "99");
+    /* Whatever an error says, a list mends it. */
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(fake.lists, i);
+        assert_int_equal(
+            tri_kubernetes_line(&fake.batch, bytes_of(i == 0 ? "{\"type\":\"ERROR\",\"object\":{"
+                                                               "\"kind\":\"Status\",\"code\":410}}"
+                                                             : "{\"type\":\"ERROR\",\"object\":{"
+                                                               "\"code\":500}}")),
+            0);
+        assert_string_equal(fake.cursor, "99");
+    }
+    assert_int_equal(fake.lists, 2);
     /* A copy of ours under another name, one of another store, one without labels: nobody's. */
     assert_int_equal(line("ADDED",
                           "\"metadata\":{\"name\":\"copy\",\"uid\":\"u\",\"resourceVersion\":\"8\","
@@ -415,6 +427,42 @@ static void test_lines_of_a_watch(void **state)
     };
     for (size_t i = 0; i < TR_COUNT_OF(bad); i++) {
         assert_int_equal(tri_kubernetes_line(&fake.batch, bytes_of(bad[i])), TR_MALFORMED);
+    }
+}
+
+/* ------------------------------------------------------------------------------- who is there */
+
+/* A pod of the name is ours by its store and its attempt alone; one that is gone was deleted. */
+static void test_whose_a_name_is(void **state)
+{
+    static const struct {
+        uint32_t status;
+        const char *attempt;
+        const char *store;
+        const char *code;
+        uint8_t phase;
+    } pods[] = {
+        {200, "x-0", "00000000000000a7", "", TR_TASK_PHASE_RUNNING},
+        {200, "x-1", "00000000000000a7", "NameTaken", TR_TASK_PHASE_PERMANENT_FAILURE},
+        {200, "x-0", "00000000000000a8", "NameTaken", TR_TASK_PHASE_PERMANENT_FAILURE},
+        {200, "", "", "NameTaken", TR_TASK_PHASE_PERMANENT_FAILURE},
+        {404, "", "", "ResourceDeletedExternally", TR_TASK_PHASE_RETRYABLE_FAILURE},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(pods); i++) {
+        char body[1000];
+        (void)set_up(state);
+        fake_batch_add(&fake, "x-0", "", "{}");
+        (void)snprintf(body, sizeof body,
+                       "{\"metadata\":{\"name\":\"x-m\",\"uid\":\"u\",\"labels\":{"
+                       "\"troupe.dev/attempt\":\"%s\",\"troupe.dev/store\":\"%s\"},"
+                       "\"annotations\":{\"troupe.dev/name\":\"x-m\"}},\"status\":{\"phase\":"
+                       "\"Running\"}}",
+                       pods[i].attempt, pods[i].store);
+        const struct tr_webapi_response response = fake_response(pods[i].status, body);
+        assert_int_equal(tri_kubernetes_read_status(&fake.batch, &response), 0);
+        assert_int_equal(fake.report_count, 1);
+        assert_int_equal(fake.last.phase, pods[i].phase);
+        assert_string_equal(shown(fake.last.code), pods[i].code);
     }
 }
 
@@ -545,6 +593,7 @@ int main(void)
         cmocka_unit_test_setup(test_graces, set_up),
         cmocka_unit_test_setup(test_one_that_is_being_deleted, set_up),
         cmocka_unit_test_setup(test_lines_of_a_watch, set_up),
+        cmocka_unit_test_setup(test_whose_a_name_is, set_up),
         cmocka_unit_test_setup(test_what_is_refused, set_up),
         cmocka_unit_test_setup(test_what_a_quota_could_ever_grant, set_up),
         cmocka_unit_test_setup(test_requests, set_up),
