@@ -78,6 +78,8 @@ static const struct refusal {
     {400, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification", false},
     {403, "exceeded quota", TR_WEBAPI_LATER, TR_FAILURE_NONE, "", true},
     {403, "failed quota", TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification", false},
+    {403, "no PriorityClass with name", TR_WEBAPI_REFUSED, TR_FAILURE_USER, "BadTaskSpecification",
+     false},
     {403, NULL, TR_WEBAPI_REFUSED, TR_FAILURE_SYSTEM, "PermissionDenied", false},
     {404, NULL, TR_WEBAPI_LATER, TR_FAILURE_NONE, "", true},
     {409, "is being deleted", TR_WEBAPI_LATER, TR_FAILURE_NONE, "", false},

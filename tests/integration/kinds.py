@@ -9,6 +9,7 @@ of it, as the engine's arrays do.
 import collections
 import dataclasses
 import http.server
+import importlib.util
 import json
 import os
 import select
@@ -192,6 +193,77 @@ class ArmadaShare(Armada):
         return document
 
 
+# ---- Kubernetes, by its double. ------------------------------------------------------------------
+
+def double_of_kubernetes():
+    """Its client, whose module is named as that of no other double."""
+    path = ROOT / "tests/doubles/kubernetes/kubernetes_client.py"
+    spec = importlib.util.spec_from_file_location("kubernetes_client", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Double
+
+
+class Kubernetes(Kind):
+    """Pods without any way back for outputs."""
+
+    name = "kubernetes"
+    task = {"run": ["true"], "type": "kubernetes",
+            "config": {"priority_class": "{{.inputs.class}}"}}
+    has_outputs = False
+    options = ()
+    verbs = {"create pods": "make", "get pods": "look", "delete pods": "end",
+             "deletecollection pods": "end"}
+
+    def start(self, folder):
+        super().start(folder)
+        self.double = double_of_kubernetes()("--priority-class", GOOD, *self.options)
+
+    def stop(self):
+        self.double.stop()
+
+    def settings(self):
+        own = {"endpoint": self.double.endpoint, "image": "debian:12", "keep": {"failed": "0s"}}
+        return {"plugins": {"kubernetes": own}}
+
+    def hold(self, is_held):
+        self.double.control("hold", is_held=is_held)
+
+    def figures(self):
+        counters = self.double.counters()
+        calls = collections.Counter()
+        for method, times in counters["calls"].items():
+            calls[self.verbs.get(method, method)] += times
+        made = collections.Counter()
+        for name, times in self.double.control("names", "GET")["names"].items():
+            made[self.place(name)] += times
+        return Figures(made, calls["make"], counters["live"], calls)
+
+    @staticmethod
+    def place(name):
+        """The element and attempt, from it-NODE-ELEMENT-HASH-ATTEMPT-MARK."""
+        words = name.split("-")
+        return int(words[2]), int(words[-2])
+
+
+class KubernetesShare(Kubernetes):
+    """Pods whose commands are run here, and leave their outputs in a folder."""
+
+    name = "kubernetes_share"
+    task = {**Kubernetes.task, **COMMAND}
+    has_outputs = True
+    is_command = True
+
+    def start(self, folder):
+        self.options = ("--execute", "--share", str(ROOT), "--share", str(folder))
+        super().start(folder)
+
+    def settings(self):
+        document = super().settings()
+        document["plugins"]["kubernetes"]["share"] = str(self.folder)
+        return document
+
+
 # ---- The example of the Web API shape, whose server takes an identity for a key. -----------------
 
 class CountingJobs(job_server.Jobs):
@@ -364,4 +436,4 @@ class Http(Kind):
             return Figures(made, sum(made.values()), server.live, collections.Counter())
 
 
-KINDS = (Process, Armada, ArmadaShare, JobServer, Http)
+KINDS = (Process, Armada, ArmadaShare, Kubernetes, KubernetesShare, JobServer, Http)

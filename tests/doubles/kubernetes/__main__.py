@@ -68,6 +68,8 @@ def options():
     add("--execute", action="store_true", help="really run commands, as local processes")
     add("--share", action="append", default=[], metavar="FOLDER",
         help="a folder below /tmp that commands see; /tmp itself is each one's own")
+    add("--priority-class", action="append", default=[], metavar="NAME",
+        help="a PriorityClass that is there, and no other is (else all are)")
     add("--secret", action="append", default=[], metavar="NAME/KEY=VALUE",
         help="a key of a Secret, for environments of commands that are run")
     add("--tls", metavar="PEM", help="certificate and key of the API server")

@@ -84,6 +84,7 @@ class Api:
         self.check_new(call, meta)
         if call.kind is PODS:
             rules.check_spec(item)
+            rules.check_priority_class(item, self.settings.priority_class)
             self.check_quota(item, namespace)
         meta.update({"uid": str(uuid.uuid4()), "creationTimestamp": now(), "generation": 1})
         if self.faults.strikes_now("finalizer_kept", call.method):

@@ -42,7 +42,8 @@ class Control:
                 ("POST", "quota", self.set_quota), ("POST", "kinds", self.add_kind),
                 ("POST", "status", self.set_status), ("POST", "compact", self.compact),
                 ("POST", "restore", self.restore), ("POST", "strangers", self.add_strangers),
-                ("GET", "specs", self.get_specs), ("POST", "stop", self.stop_double)):
+                ("GET", "specs", self.get_specs), ("GET", "names", self.get_names),
+                ("POST", "stop", self.stop_double)):
             application.router.add_route(verb, f"/control/{path}", self.wrap(handler))
         return application
 
@@ -65,6 +66,9 @@ class Control:
 
     def get_specs(self):
         return {"specs": list(self.counters.specs)}
+
+    def get_names(self):
+        return {"names": dict(self.counters.of_name)}
 
     def reset(self):
         """Forgets the calls that were counted, all faults and all rules."""

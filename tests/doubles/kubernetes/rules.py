@@ -90,6 +90,14 @@ def check_spec(item):
                               f"limit of {limit}")
 
 
+def check_priority_class(item, known):
+    """As the admission of pods does; an empty list knows all."""
+    name = item["spec"].get("priorityClassName")
+    if known and name and name not in known:
+        raise Refusal(403, f'pods "{item["metadata"]["name"]}" is forbidden: no PriorityClass with '
+                           f"name {name} was found")
+
+
 def check_size(text):
     if len(text) > REQUEST_BYTES_MAX:
         raise Refusal(413, "Request entity too large: limit is 3145728")

@@ -235,5 +235,22 @@ class ExecuteTest(ApiTest):
         self.double.wait(objects=[0, 0])
 
 
+class AdmissionTest(ApiTest):
+    options = ("--priority-class", "low", "--execute", "--pending-ms", "0")
+
+    def test_priority_classes_are_known(self):
+        self.double.made("a", "/bin/true", priorityClassName="low")
+        self.assert_refused(self.double.create(pod("b", priorityClassName="none")), 403,
+                            "Forbidden", "no PriorityClass with name none was found")
+        self.assertEqual(self.double.control("names", "GET"), {"names": {"a": 1}})
+        self.assertEqual(self.double.specs()[-1]["priorityClassName"], "low")
+
+    def test_a_log_is_followed_until_its_container_has_ended(self):
+        self.double.made("a", "/bin/sh", "-c", "echo one; sleep 0.3; echo two")
+        self.double.wait(running=1)
+        answer = self.double.ask("GET", f"{PODS}/a/log", follow="true")
+        self.assertEqual(answer.body, b"one\ntwo\n")
+
+
 if __name__ == "__main__":
     unittest.main()

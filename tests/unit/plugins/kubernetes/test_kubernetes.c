@@ -478,6 +478,8 @@ static const struct {
     {403, "exceeded quota: q, requested: cpu=2, used: cpu=0, limited: cpu=1", TR_WEBAPI_REFUSED,
      "ResourceRequestsExceedLimits"},
     {403, "failed quota: q: must specify cpu", TR_WEBAPI_REFUSED, "BadTaskSpecification"},
+    {403, "pods \\\"x\\\" is forbidden: no PriorityClass with name low was found",
+     TR_WEBAPI_REFUSED, "BadTaskSpecification"},
     {403, "User \\\"u\\\" cannot create resource", TR_WEBAPI_REFUSED, "PermissionDenied"},
     {404, "namespaces \\\"work\\\" not found", TR_WEBAPI_LATER, ""},
     {409, "object is being deleted: pods \\\"x\\\" already exists", TR_WEBAPI_LATER, ""},
