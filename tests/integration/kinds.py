@@ -97,6 +97,12 @@ class Kind:
         return size if self.at_once is None else min(size, self.at_once)
 
 
+def hold_work(folder, is_held):
+    """Commands of WORK wait as long as the file is there."""
+    path = folder / "held"
+    path.touch() if is_held else path.unlink(missing_ok=True)
+
+
 # ---- Processes of the keeper. --------------------------------------------------------------------
 
 class Process(Kind):
@@ -109,8 +115,7 @@ class Process(Kind):
         return ["-j", str(self.at_once)]
 
     def hold(self, is_held):
-        path = self.folder / "held"
-        path.touch() if is_held else path.unlink(missing_ok=True)
+        hold_work(self.folder, is_held)
 
     def figures(self):
         path = self.folder / "begun"
@@ -262,6 +267,9 @@ class KubernetesShare(Kubernetes):
         document = super().settings()
         document["plugins"]["kubernetes"]["share"] = str(self.folder)
         return document
+
+    def hold(self, is_held):
+        hold_work(self.folder, is_held)
 
 
 # ---- The example of the Web API shape, whose server takes an identity for a key. -----------------
