@@ -277,6 +277,14 @@ struct tr_refresh_news tri_refresh_job_failure(uint8_t phase, const char *code,
 TR_MUST_USE int tri_refresh_grace_take(struct tri_refresh *refresh, struct tri_job_row *job,
                                        const struct tr_webapi_report *report);
 
+/* The same of a part of a job, which has a name (report->place). */
+TR_MUST_USE int tri_refresh_grace_take_part(struct tri_refresh *refresh, struct tri_job_row *job,
+                                            const struct tr_webapi_report *report);
+
+/* Of a job that cannot be made for now: whether its grace is over, which begins if it has not. */
+bool tri_refresh_grace_is_over(const struct tri_refresh *refresh, struct tri_job_row *job,
+                               const struct tr_webapi_report *report);
+
 /* How much is left of a job's grace; false: it has none. And it is over. */
 bool tri_refresh_grace_left(const struct tri_refresh *refresh, const struct tri_job_row *job,
                             uint64_t *left_ms);

@@ -90,7 +90,8 @@ static struct tr_webapi_report known_of(const struct tri_refresh *refresh,
     struct tr_webapi_report known = {0};
     uint32_t abi = refresh->plugin != NULL ? refresh->plugin->abi : 0;
     memcpy(&known, report,
-           abi >= 4   ? sizeof known
+           abi >= 5   ? sizeof known
+           : abi == 4 ? offsetof(struct tr_webapi_report, is_part)
            : abi == 3 ? offsetof(struct tr_webapi_report, is_own)
                       : offsetof(struct tr_webapi_report, grace_ms));
     return known;

@@ -223,6 +223,9 @@ int tri_refresh_job_made(struct tri_refresh *refresh, uint8_t verb, uint32_t num
     job->since_ms = refresh->now_ms;
     job->level = 0;
     job->batch_max = 0;
+    if (refresh->watched != NULL) {
+        job->grace_since_s = 0;
+    }
     int error = tri_refresh_blob_set(refresh, &job->blob, (struct tr_bytes){0});
     if (error == 0) {
         error = tri_refresh_gate_on_made(refresh, number, job);
@@ -282,6 +285,14 @@ static bool is_old(const struct tri_refresh *refresh, struct tri_job_row *job,
     return is_before;
 }
 
+/* Its phase stays, and people see why nobody knows better. */
+static int take_reason(struct tri_refresh *refresh, struct tri_job_row *job,
+                       const struct tr_webapi_report *report)
+{
+    int error = tri_refresh_grace_take(refresh, job, report);
+    return error != 0 ? error : tri_refresh_job_waits(refresh, job, report->reason, report->reason);
+}
+
 static int take_phase(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
                       struct tri_job_row *job, const struct tr_webapi_report *report)
 {
@@ -289,9 +300,11 @@ static int take_phase(struct tri_refresh *refresh, uint8_t verb, uint32_t number
     if (is_old(refresh, job, report)) {
         return 0;
     }
-    if (is_explaining != (verb == TR_WEBAPI_VERB_FAILURES) ||
-        report->phase == TR_TASK_PHASE_UNDEFINED) {
+    if (is_explaining != (verb == TR_WEBAPI_VERB_FAILURES)) {
         return 0;
+    }
+    if (report->phase == TR_TASK_PHASE_UNDEFINED) {
+        return is_explaining || report->reason.size == 0 ? 0 : take_reason(refresh, job, report);
     }
     if (tr_phase_is_end(TR_SUBJECT_TASK, report->phase)) {
         job->marks |= TRI_JOB_FOUND_NEWS;
@@ -412,6 +425,13 @@ static int take_later(struct tri_refresh *refresh, uint8_t verb, uint32_t number
 {
     bool is_create = verb == TR_WEBAPI_VERB_CREATE;
     job->marks |= is_create ? TRI_JOB_REPORTED : 0;
+    if (is_create && tri_refresh_grace_is_over(refresh, job, report)) {
+        const struct tr_refresh_news end = {.phase = report->grace_phase,
+                                            .failure = report->failure,
+                                            .code = report->code,
+                                            .message = report->message};
+        return tri_refresh_job_end(refresh, number, job, &end);
+    }
     int error = is_create && report->is_full ? tri_refresh_gate_close(refresh, number, job) : 0;
     return error != 0 || report->reason.size == 0
                ? error
@@ -448,12 +468,15 @@ int tri_refresh_report_take(struct tri_refresh *refresh, uint8_t verb,
         error = tri_refresh_job_edit(refresh, number, &job);
     }
     if (error != 0) {
-        return error == TR_NOT_FOUND ? tri_refresh_orphan_add(refresh, report) : error;
+        bool is_orphan = error == TR_NOT_FOUND && !report->is_part;
+        return is_orphan ? tri_refresh_orphan_add(refresh, report)
+                         : (error == TR_NOT_FOUND ? 0 : error);
     }
     bool is_called;
-    job->listed = refresh->list != 0 ? refresh->list : job->listed;
+    bool is_listed = refresh->list != 0 && !report->is_part;
+    job->listed = is_listed ? refresh->list : job->listed;
     if (job->stage == TR_WEBAPI_STAGE_NEW) {
-        return tri_refresh_orphan_heard(refresh, number, job, report);
+        return report->is_part ? 0 : tri_refresh_orphan_heard(refresh, number, job, report);
     }
     error = tri_refresh_job_is_called(refresh, job, &is_called);
     uint16_t marks = job->marks;
@@ -462,6 +485,10 @@ int tri_refresh_report_take(struct tri_refresh *refresh, uint8_t verb,
     job->marks &= (uint16_t)~TRI_JOB_FOUND_NEWS;
     switch (error == 0 ? report->news : UINT8_MAX) {
     case TR_WEBAPI_IS:
+        if (report->is_part) {
+            error = tri_refresh_grace_take_part(refresh, job, report);
+            break;
+        }
         error = take_is(refresh, verb, number, job, report);
         job->marks = (uint16_t)((job->marks | TRI_JOB_REPORTED) & ~TRI_JOB_UNSEEN);
         break;

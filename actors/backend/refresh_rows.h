@@ -159,6 +159,7 @@ struct tri_group_row {
     bool is_listing;       /* of a scope: that list goes on */
     uint32_t gate_wait_ms; /* of a scope: how long its probe waits; 0: its gate is open */
     uint32_t gate_probe;   /* of a scope: the job that tries whether there is room; 0: none */
+    uint32_t beside;       /* the row of the scope that shows parts of its jobs; 0: none does */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };

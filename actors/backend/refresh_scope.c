@@ -24,20 +24,17 @@ static bool is_scope(const struct tri_group_row *group)
 /* -------------------------------------------------------------------- rows */
 
 /* What the plugin says; its errors, and too long a name, leave a group without a scope. */
-static int name_of(struct tri_refresh *refresh, uint32_t group, struct tri_refresh_batch *batch,
-                   struct tr_text *name)
+static int ask_name(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
+                    int (*ask)(struct tr_webapi_batch *batch, struct tr_text *scope),
+                    struct tr_text *name)
 {
-    int error = tri_refresh_batch_init(batch, refresh, TR_WEBAPI_VERB_STREAM, group);
-    if (error != 0) {
-        return error;
-    }
     tr_engine_call_begins(refresh->context, refresh->plugin, "watch.scope");
-    int result = refresh->watched->scope(&batch->side, name);
+    int result = ask(&batch->side, name);
     tr_engine_call_ends(refresh->context);
     if (result == TR_MEMORY) {
         return result;
     }
-    bool is_good = result == 0 && name->size > 0 && name->size <= TR_WEBAPI_JOB_SET_BYTES_MAX;
+    bool is_good = result == 0 && name->size <= TR_WEBAPI_JOB_SET_BYTES_MAX;
     refresh->state->failed += is_good ? 0 : 1;
     name->size = is_good ? name->size : 0;
     return 0;
@@ -57,32 +54,66 @@ static int find_or_add(struct tri_refresh *refresh, struct tr_text name, uint32_
                       : tri_refresh_blob_set(refresh, &((struct tri_group_row *)row)->name, bytes);
 }
 
-/* From now on the group is in its scope, which stays for as long as it has groups. */
-static int enter(struct tri_refresh *refresh, uint32_t number, struct tr_text name)
+/* One group more for which there is a scope, which stays for as long as it has some. */
+static int hold(struct tri_refresh *refresh, struct tr_text name, uint32_t *number)
+{
+    struct tri_group_row *scope;
+    int error = find_or_add(refresh, name, number);
+    if (error == 0) {
+        error = tri_refresh_group_edit(refresh, *number, &scope);
+    }
+    if (error != 0) {
+        return error;
+    }
+    scope->rows++;
+    scope->jobs++;
+    return tri_refresh_group_leave(refresh, *number, TRI_GROUPS_RESTING);
+}
+
+/* From now on the group is in its scope, and in the one beside it that shows parts of its jobs. */
+static int enter(struct tri_refresh *refresh, uint32_t number, struct tr_text name,
+                 struct tr_text beside)
 {
     struct tri_group_row *group;
-    struct tri_group_row *scope;
     uint32_t scope_number;
-    int error = find_or_add(refresh, name, &scope_number);
-    if (error == 0) {
-        error = tri_refresh_group_edit(refresh, number, &group);
+    uint32_t beside_number = 0;
+    int error = hold(refresh, name, &scope_number);
+    if (error == 0 && beside.size > 0 && !tr_text_equal(beside, name)) {
+        error = hold(refresh, beside, &beside_number);
     }
     if (error == 0) {
-        error = tri_refresh_group_edit(refresh, scope_number, &scope);
+        error = tri_refresh_group_edit(refresh, number, &group);
     }
     if (error != 0) {
         return error;
     }
     group->scope = scope_number;
-    scope->rows++;
-    scope->jobs++;
-    return tri_refresh_group_leave(refresh, scope_number, TRI_GROUPS_RESTING);
+    group->beside = beside_number;
+    return beside_number == 0 ? 0 : tri_refresh_stream_want(refresh, beside_number);
+}
+
+/* The names that the plugin gives, and then the rows. */
+static int name_and_enter(struct tri_refresh *refresh, uint32_t group)
+{
+    struct tri_refresh_batch batch;
+    struct tr_text name = {0};
+    struct tr_text beside = {0};
+    int error = tri_refresh_batch_init(&batch, refresh, TR_WEBAPI_VERB_STREAM, group);
+    if (error == 0) {
+        error = ask_name(refresh, &batch, refresh->watched->scope, &name);
+    }
+    if (error == 0 && refresh->plugin->abi >= 5 && refresh->watched->beside != NULL) {
+        error = ask_name(refresh, &batch, refresh->watched->beside, &beside);
+    }
+    if (error == 0 && name.size > 0) {
+        error = enter(refresh, group, name, beside);
+    }
+    tri_refresh_batch_fini(&batch);
+    return error;
 }
 
 int tri_refresh_scope_of(struct tri_refresh *refresh, uint32_t group, uint32_t *number)
 {
-    struct tri_refresh_batch batch;
-    struct tr_text name = {0};
     const void *row;
     int error = tr_rows_get(&refresh->rows, group, &row);
     if (error != 0) {
@@ -97,11 +128,7 @@ int tri_refresh_scope_of(struct tri_refresh *refresh, uint32_t group, uint32_t *
     if (known->scope != 0 || refresh->place == NULL) {
         return 0;
     }
-    error = name_of(refresh, group, &batch, &name);
-    if (error == 0 && name.size > 0) {
-        error = enter(refresh, group, name);
-    }
-    tri_refresh_batch_fini(&batch);
+    error = name_and_enter(refresh, group);
     if (error == 0) {
         error = tr_rows_get(&refresh->rows, group, &row);
     }
@@ -111,21 +138,29 @@ int tri_refresh_scope_of(struct tri_refresh *refresh, uint32_t group, uint32_t *
     return error;
 }
 
-int tri_refresh_scope_leave(struct tri_refresh *refresh, struct tri_group_row *group)
+static int release(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_group_row *scope;
-    uint32_t number = group->scope;
-    if (number == 0 || is_scope(group)) {
-        return 0;
-    }
-    int error = tri_refresh_group_edit(refresh, number, &scope);
-    if (error != 0) {
+    int error = number == 0 ? 0 : tri_refresh_group_edit(refresh, number, &scope);
+    if (error != 0 || number == 0) {
         return error;
     }
-    group->scope = 0;
     scope->rows--;
     scope->jobs--;
     return tri_refresh_group_try_remove(refresh, number);
+}
+
+int tri_refresh_scope_leave(struct tri_refresh *refresh, struct tri_group_row *group)
+{
+    uint32_t number = group->scope;
+    uint32_t beside = group->beside;
+    if (number == 0 || is_scope(group)) {
+        return 0;
+    }
+    group->scope = 0;
+    group->beside = 0;
+    int error = release(refresh, number);
+    return error != 0 ? error : release(refresh, beside);
 }
 
 /* ------------------------------------------------------------------- lists */

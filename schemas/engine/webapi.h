@@ -153,7 +153,7 @@ struct tr_webapi_response {
 
 /* What is known of a job now. */
 enum tr_webapi_news {
-    TR_WEBAPI_IS,      /* `phase` is where it is; UNDEFINED: nothing new is said of that */
+    TR_WEBAPI_IS,      /* `phase` is where it is; UNDEFINED: nothing new but, perhaps, `reason` */
     TR_WEBAPI_ABSENT,  /* the back end knows no such job (yet) */
     TR_WEBAPI_REFUSED, /* it will never be made like this: `code` and `message` */
     TR_WEBAPI_LATER,   /* it was certainly not made (ended, found), and is asked for again; `reason`
@@ -184,8 +184,9 @@ struct tr_webapi_report {
     /*
      * Since ABI 3, of the watched shape. A phase that is no end may have a grace: unless a report
      * without one comes, the job ends so long after the first that had one, by `grace_phase`,
-     * `failure`, `code` and `message` of the last. What has ended may still be there and would stay
-     * for ever: it is removed before all others. Of what is gone there is nothing to remove.
+     * `failure`, `code` and `message` of the last; since ABI 5 so does LATER. What has ended may
+     * still be there and would stay for ever: it is removed before all others. Of what is gone
+     * there is nothing to remove.
      */
     uint32_t grace_ms;
     uint8_t grace_phase;
@@ -198,6 +199,12 @@ struct tr_webapi_report {
      * Where nobody here claims it, it is ended after keep_ms(UNDEFINED).
      */
     bool is_own;
+    /*
+     * Since ABI 5, of the watched shape: it speaks of a part of the job (a pod that an operator has
+     * made for it), `place` by name. Only its grace counts, which ends when the same part has none
+     * any more; parts without one change nothing.
+     */
+    bool is_part;
 };
 
 /* What the framework does for a verb's functions; each only while one of them runs. */
@@ -324,6 +331,11 @@ struct tr_webapi_watch {
      * Since ABI 4 it says of UNDEFINED how long what nobody claims (is_own) stays; 0: for ever.
      */
     uint64_t (*keep_ms)(const struct tr_webapi_endpoint *endpoint, uint8_t phase);
+    /*
+     * Since ABI 5. A second scope of a job set, whose list and watch show parts of its jobs
+     * (`is_part`); empty: it has none. NULL: none has.
+     */
+    int (*beside)(struct tr_webapi_batch *batch, struct tr_text *scope);
 };
 
 /*

@@ -73,7 +73,8 @@ static int read_line(struct tr_webapi_batch *batch, const char *line)
         .message = tr_text_of(code[0] != '\0' ? "it says why" : ""),
         .failure = code[0] != '\0' ? TR_FAILURE_USER : TR_FAILURE_NONE,
     };
-    if (back.graces_ms > 0 && report.phase == TR_TASK_PHASE_INITIALIZING) {
+    bool may_last = report.phase == TR_TASK_PHASE_INITIALIZING || report.news == TR_WEBAPI_LATER;
+    if (back.graces_ms > 0 && may_last) {
         report.grace_ms = back.graces_ms;
         report.grace_phase = TR_TASK_PHASE_RETRYABLE_FAILURE;
         report.failure = TR_FAILURE_USER;
@@ -82,6 +83,8 @@ static int read_line(struct tr_webapi_batch *batch, const char *line)
     }
     report.is_full = back.room > 0;
     report.is_own = back.are_own;
+    report.is_part = back.part != NULL;
+    report.place = back.part != NULL ? tr_text_of(back.part) : report.place;
     return batch->api->report(batch, &report);
 }
 

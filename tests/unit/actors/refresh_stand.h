@@ -153,7 +153,9 @@ struct refresh_stand {
     uint32_t lists;
     uint32_t pages;
     uint32_t forgets_pages; /* so many of the next pages that go on are not known any more */
-    uint32_t graces_ms;     /* a job that is being initialized has so much grace */
+    uint32_t graces_ms;     /* a job that is being initialized, or asked for later, has so much */
+    const char *part;       /* reports speak of a part of this name; NULL: of the job */
+    bool has_beside;        /* parts are shown in a scope of their own */
     bool are_own;           /* what is shown was made by the store of this stage */
     uint32_t room;          /* so many jobs may live; 0: any. More are to be made later */
     bool says_anew;         /* the next line of a stream says that its cursor is not known */

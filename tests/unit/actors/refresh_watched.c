@@ -54,12 +54,20 @@ static int read_line(struct tr_webapi_batch *batch, struct tr_bytes line)
     return is_anew ? batch->api->begin_anew(batch) : refresh_back_webapi.stream.line(batch, line);
 }
 
+static int find_beside(struct tr_webapi_batch *batch, struct tr_text *scope)
+{
+    (void)batch;
+    *scope = tr_text_of(back.has_beside ? "parts" : "");
+    return 0;
+}
+
 static const struct tr_webapi_watch watch = {.silence_ms = 75000,
                                              .removes = true,
                                              .scope = find_scope,
                                              .write_list = write_list,
                                              .item = read_item,
-                                             .rest = read_rest};
+                                             .rest = read_rest,
+                                             .beside = find_beside};
 
 void refresh_stand_give_watch(void)
 {

@@ -319,6 +319,69 @@ static void test_a_grace_outlives_a_crash(void **state)
     refresh_stand_end();
 }
 
+/*
+ * A part that waits for what may never come ends the job when its grace is over, whatever others
+ * and the job itself say; it ends nothing where it goes on in time.
+ */
+static void test_a_part_has_a_grace_of_its_own(void **state)
+{
+    (void)state;
+    begin();
+    make("a.1", 3);
+    let_things_settle();
+    back_phase_all(TR_TASK_PHASE_RUNNING);
+    refresh_stand_pass(1);
+    back.graces_ms = 180000;
+    back.part = "one";
+    for (uint32_t i = 0; i < 2; i++) {
+        back_phase(i, TR_TASK_PHASE_INITIALIZING);
+    }
+    refresh_stand_pass(1000);
+    assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_RUNNING);
+    back.part = "two";
+    back_phase_all(TR_TASK_PHASE_RUNNING); /* another part is well */
+    refresh_stand_pass(1);
+    back.part = NULL;
+    back_phase_all(TR_TASK_PHASE_QUEUED); /* and so is the job, for all that it knows */
+    refresh_stand_pass(100000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 0);
+    back.part = "one";
+    back_phase(1, TR_TASK_PHASE_RUNNING);
+    refresh_stand_pass(1);
+    back.part = NULL;
+    refresh_stand_pass(100000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 1);
+    assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_RETRYABLE_FAILURE);
+    assert_true(tr_text_equal(tr_array_get(&refresh_stand_holder(0)->code), tr_text_of("Stuck")));
+    assert_int_equal(refresh_stand_holder(1)->phase, TR_TASK_PHASE_RUNNING);
+    refresh_stand_end();
+}
+
+/* Parts are shown by a watch of their own, which a list of them ends nobody by, and which goes. */
+static void test_parts_have_a_scope_beside(void **state)
+{
+    (void)state;
+    begin();
+    back.has_beside = true;
+    make("a.1", 2);
+    make("b.1", 2);
+    let_things_settle();
+    require_calls(3, 3);
+    refresh_stand_crash();
+    refresh_stand_pass(600000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 0);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(1000);
+    for (uint32_t i = 0; i < 4; i++) {
+        refresh_stand_drop(i);
+    }
+    refresh_stand_pass(TR_REFRESH_REST_MS + 10000);
+    assert_int_equal(refresh_stand_state()->jobs, 0);
+    assert_int_equal(refresh_stand_state()->streaming, 0);
+    assert_int_equal(refresh_stand_state()->blobs_kept, 0);
+    refresh_stand_end();
+}
+
 /* Without streams each is asked about, as of any other plugin. */
 static void test_without_streams_all_are_polled(void **state)
 {
@@ -612,6 +675,8 @@ int main(void)
         cmocka_unit_test(test_who_was_never_shown_is_asked_about),
         cmocka_unit_test(test_a_grace_ends_what_would_stay_for_ever),
         cmocka_unit_test(test_a_grace_outlives_a_crash),
+        cmocka_unit_test(test_a_part_has_a_grace_of_its_own),
+        cmocka_unit_test(test_parts_have_a_scope_beside),
         cmocka_unit_test(test_an_older_plugin_gives_no_graces),
         cmocka_unit_test(test_a_crash_forgets_nobody_who_is_missing),
         cmocka_unit_test(test_a_list_that_breaks_off_begins_anew),
