@@ -33,10 +33,17 @@ static int find_group(struct tr_task_context *task, const void *state,
         *group = kept;
         return 0;
     }
+    struct tri_kubernetes_resource resource;
+    struct tr_text problem;
+    struct tr_text kind = {0};
     struct tr_text namespace = namespace_of(task, endpoint);
+    if (tri_kubernetes_find_card(task, endpoint, &resource, &problem)) {
+        kind = tri_kubernetes_kind_text(task, &resource);
+    }
     tri_pod_mark(task, false, mark);
     struct tr_text words =
-        tr_task_format(task, "%.*s/%016llx/%s", (int)namespace.size, namespace.data,
+        tr_task_format(task, "%.*s%s%.*s/%016llx/%s", (int)namespace.size, namespace.data,
+                       kind.size > 0 ? ":" : "", (int)kind.size, kind.size > 0 ? kind.data : "",
                        (unsigned long long)tr_task_identity(task)->store, mark);
     if (words.size == 0) {
         return TR_MEMORY;
@@ -72,9 +79,9 @@ static struct tri_pod pod_of(struct tr_task_context *task, struct tr_kubernetes_
  * Labels or annotations: what the PodTemplate, the endpoint, Flyte's task and the task's config
  * say, each over those before it, and ours over all of them.
  */
-static void build_map(struct tr_build *build, struct tr_task_context *task,
-                      const struct tr_webapi_endpoint *endpoint, struct tr_bytes template,
-                      const char *name, struct tr_bytes ours)
+static int find_map(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+                    struct tr_bytes template, const char *name, struct tr_bytes ours,
+                    struct tr_bytes *map)
 {
     static const char *const paired[] = {NULL};
     struct tr_bytes flytes[TRI_KUBERNETES_METADATA_LAYERS];
@@ -86,14 +93,16 @@ static void build_map(struct tr_build *build, struct tr_task_context *task,
                                       flytes[2],
                                       tr_json_get(tr_task_template(task)->config, name),
                                       ours};
-    for (size_t i = 0; build->error == 0 && i < TR_COUNT_OF(layers); i++) {
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(layers); i++) {
         if (layers[i].size > 0) {
             struct tr_build laid = tr_build_of_task(task);
             tr_build_laid_over(&laid, whole, layers[i], paired);
-            build->error = tr_build_take(&laid, &whole);
+            error = tr_build_take(&laid, &whole);
         }
     }
-    tr_build_member_value(build, name, whole);
+    *map = whole;
+    return error;
 }
 
 static int build_texts(struct tr_task_context *task, const char *const (*rows)[2], size_t count,
@@ -152,6 +161,23 @@ static void find_primary(struct tr_task_context *task, struct tr_bytes spec,
                    count > 1 ? (int)container.size : 0, container.data);
 }
 
+/* What a pod or a resource is known by, with what users say beside it. */
+static int find_metadata(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+                         const struct tri_kubernetes_group *group, struct tr_bytes template,
+                         const char *container, char name[TR_KUBERNETES_NAME_BYTES_MAX + 1],
+                         struct tr_bytes *labels, struct tr_bytes *annotations)
+{
+    struct tr_bytes ours = {0};
+    struct tr_bytes others = {0};
+    tri_kubernetes_name_in(group, tr_task_generated_name(task), name);
+    int error = build_marks(task, endpoint, group, name, container, &ours, &others);
+    if (error == 0) {
+        error = find_map(task, endpoint, template, "labels", ours, labels);
+    }
+    return error != 0 ? error
+                      : find_map(task, endpoint, template, "annotations", others, annotations);
+}
+
 static int build_pod(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
                      const struct tri_kubernetes_group *group, struct tr_bytes template,
                      struct tr_bytes spec, struct tr_bytes *pod)
@@ -160,9 +186,9 @@ static int build_pod(struct tr_task_context *task, const struct tr_webapi_endpoi
     char primary[TR_KUBERNETES_NAME_BYTES_MAX + 1];
     struct tr_bytes labels = {0};
     struct tr_bytes annotations = {0};
-    tri_kubernetes_name(group->store, tr_task_generated_name(task), name);
     find_primary(task, spec, primary);
-    int error = build_marks(task, endpoint, group, name, primary, &labels, &annotations);
+    int error =
+        find_metadata(task, endpoint, group, template, primary, name, &labels, &annotations);
     if (error != 0) {
         return error;
     }
@@ -172,8 +198,8 @@ static int build_pod(struct tr_task_context *task, const struct tr_webapi_endpoi
     tr_build_member_text(&build, "apiVersion", tr_text_of("v1"));
     tr_build_member_map(&build, "metadata");
     tr_build_member_text(&build, "name", tr_text_of(name));
-    build_map(&build, task, endpoint, template, "labels", labels);
-    build_map(&build, task, endpoint, template, "annotations", annotations);
+    tr_build_member_value(&build, "labels", labels);
+    tr_build_member_value(&build, "annotations", annotations);
     tr_build_end(&build);
     tr_build_member_value(&build, "spec", spec);
     tr_build_end(&build);
@@ -193,26 +219,62 @@ static int keep_group(struct tr_kubernetes_attempt *own, struct tr_text group)
     return own->job_set.size == 0 ? tr_array_set(&own->job_set, group) : 0;
 }
 
-static int build_job(struct tr_task_context *task, const struct tri_pod *pod,
-                     const struct tr_webapi_endpoint *endpoint,
-                     const struct tri_kubernetes_group *group, const struct tri_pod_inputs *inputs,
-                     struct tr_bytes template, struct tr_webapi_job *job,
-                     struct tr_transition *transition)
+/* What a job is made from. */
+struct sources {
+    const struct tri_pod *pod;
+    const struct tr_webapi_endpoint *endpoint;
+    const struct tri_kubernetes_group *group;
+    const struct tri_pod_inputs *inputs;
+    struct tr_bytes template;
+};
+
+static int build_resource(struct tr_task_context *task, const struct sources *sources,
+                          const struct tri_kubernetes_resource *resource, struct tr_bytes spec,
+                          struct tr_bytes *body, struct tr_text *problem)
 {
+    char name[TR_KUBERNETES_NAME_BYTES_MAX + 1];
+    struct tri_pod steady = *sources->pod;
+    struct tri_kubernetes_making making = {
+        .group = sources->group, .name = name, .spec = spec, .steady_spec = spec};
+    steady.is_steady = true;
+    int error = find_metadata(task, sources->endpoint, sources->group, sources->template, "", name,
+                              &making.labels, &making.annotations);
+    if (error == 0 && tr_task_template(task)->is_interruptible) {
+        error = tri_kubernetes_spec(task, &steady, sources->endpoint, sources->inputs,
+                                    sources->template, &making.steady_spec);
+    }
+    return error != 0 ? error
+                      : tri_kubernetes_make_resource(task, resource, &making, body, problem);
+}
+
+static int build_job(struct tr_task_context *task, const struct sources *sources,
+                     struct tr_webapi_job *job, struct tr_transition *transition)
+{
+    struct tri_kubernetes_resource resource;
     struct tr_bytes spec = {0};
-    int error = tri_kubernetes_spec(task, pod, endpoint, inputs, template, &spec);
+    struct tr_text problem;
+    bool is_resource = tri_kubernetes_find_card(task, sources->endpoint, &resource, &problem);
+    if (problem.size > 0) {
+        return refuse(transition, problem);
+    }
+    int error = tri_kubernetes_spec(task, sources->pod, sources->endpoint, sources->inputs,
+                                    sources->template, &spec);
     struct tr_bytes container = tri_pod_container(spec, tri_kubernetes_container(task));
-    if (error == 0 && tr_json_text(tr_json_get(container, "image")).size == 0) {
-        return refuse(transition, tri_pod_no_image(task, pod));
+    bool has_image = tr_json_text(tr_json_get(container, "image")).size > 0 ||
+                     (is_resource && resource.manifest.size > 0);
+    if (error == 0 && !has_image) {
+        return refuse(transition, tri_pod_no_image(task, sources->pod));
     }
     if (error == 0) {
-        error = build_pod(task, endpoint, group, template, spec, &job->body);
+        error = is_resource ? build_resource(task, sources, &resource, spec, &job->body, &problem)
+                            : build_pod(task, sources->endpoint, sources->group, sources->template,
+                                        spec, &job->body);
     }
     if (error == TR_LIMIT || error == TR_INVALID) {
-        return refuse(transition,
-                      tr_text_of(error == TR_LIMIT
-                                     ? "its pod is larger, or nested deeper, than a job may be"
-                                     : "a word of `run` or the environment is no UTF-8"));
+        const char *words = error == TR_LIMIT
+                                ? "its pod is larger, or nested deeper, than a job may be"
+                                : "a word of `run` or the environment is no UTF-8";
+        return refuse(transition, problem.size > 0 ? problem : tr_text_of(words));
     }
     job->is_ready = error == 0;
     return error;
@@ -248,11 +310,20 @@ static int make_job(struct tr_task_context *task, struct tr_kubernetes_attempt *
         return refuse(transition, missing);
     }
     int error = find_group(task, own, endpoint, &group);
+    if (error == 0 && group.size > TR_WEBAPI_JOB_SET_BYTES_MAX) {
+        return refuse(transition, tr_text_of("its namespace, and the kind of its resource with "
+                                             "version and group, are too long together"));
+    }
     if (error == 0 && !tri_kubernetes_group_read(group, &parts)) {
         return TR_INVALID;
     }
     if (error == 0) {
-        error = build_job(task, &pod, endpoint, &parts, inputs, template, job, transition);
+        const struct sources sources = {.pod = &pod,
+                                        .endpoint = endpoint,
+                                        .group = &parts,
+                                        .inputs = inputs,
+                                        .template = template};
+        error = build_job(task, &sources, job, transition);
     }
     if (error != 0 || !job->is_ready) {
         return error;
@@ -400,6 +471,7 @@ static const struct tr_webapi_watch watch = {
     .item = tri_kubernetes_item,
     .rest = tri_kubernetes_rest,
     .keep_ms = tri_kubernetes_keep_ms,
+    .beside = tri_kubernetes_beside,
 };
 
 static const struct tr_webapi shape = {
@@ -422,7 +494,7 @@ static const struct tr_webapi shape = {
     .takes_kubeconfig = true,
 };
 
-static const char *const task_types[] = {"kubernetes", NULL};
+static const char *const task_types[] = {"kubernetes", "resource", NULL};
 
 const struct tr_plugin tr_kubernetes_plugin = {
     .abi = TR_PLUGIN_ABI,

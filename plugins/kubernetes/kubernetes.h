@@ -4,14 +4,16 @@
  * ours is known by (kubernetes_name.c). The pod itself, and what it has left, is the affair of
  * plugins/pod/. kubernetes.c is the plugin.
  *
- * A job is a pod. Its name follows from its identity and its store, so the API server makes one
- * whatever is said twice. A group is "NAMESPACE/STORE/MARK", of a node of an execution; its scope
- * "NAMESPACE/STORE", whose pods one watch shows: all that this store has made there; or, of a whole
- * cluster, that of all namespaces.
+ * A job is a pod, or a resource that a card (plugins/cards/) says how to make. Its name follows from
+ * its identity and its store, so the API server makes one whatever is said twice. A group is
+ * "NAMESPACE[:KIND]/STORE/MARK", of a node of an execution; its scope "NAMESPACE[:KIND]/STORE",
+ * which one watch shows: all of a kind that this store has made there; or, of a whole cluster, that
+ * of all namespaces.
  */
 #ifndef TR_PLUGINS_KUBERNETES_KUBERNETES_H
 #define TR_PLUGINS_KUBERNETES_KUBERNETES_H
 
+#include "plugins/cards/cards.h"
 #include "plugins/pod/pod.h"
 #include "plugins/sdk/scan.h"
 #include "schemas/engine/state_plugin.h"
@@ -40,6 +42,9 @@ extern const struct tr_plugin tr_kubernetes_plugin;
 /* The API server does what it has begun within a moment; the watch shows it at once. */
 #define TR_KUBERNETES_LAG_MS 2000
 
+/* Where no operator looks at a resource, or its kind is not there, for so long it has failed. */
+#define TR_KUBERNETES_OPERATOR_TIMEOUT_MS 300000
+
 #define TR_KUBERNETES_CALLS_PER_SECOND 200
 #define TR_KUBERNETES_CALLS_AT_ONCE 64
 
@@ -53,6 +58,9 @@ extern const struct tr_plugin tr_kubernetes_plugin;
 #define TRI_KUBERNETES_NAME_ANNOTATION "troupe.dev/name"
 #define TRI_KUBERNETES_NAMESPACE_ANNOTATION "troupe.dev/namespace"
 #define TRI_KUBERNETES_ENDPOINT_ANNOTATION "troupe.dev/endpoint"
+#define TRI_KUBERNETES_ROLE_LABEL "troupe.dev/role" /* of a pod that an operator makes */
+#define TRI_KUBERNETES_CARD_ANNOTATION "troupe.dev/card"
+#define TRI_KUBERNETES_RULES_ANNOTATION "troupe.dev/rules"         /* the task's own, as JSON */
 #define TRI_KUBERNETES_CONTAINER_ANNOTATION "troupe.dev/container" /* of a pod with several */
 
 /* ---- Names: kubernetes_name.c. --------------------------------------------------------------- */
@@ -60,10 +68,25 @@ extern const struct tr_plugin tr_kubernetes_plugin;
 /* The parts of a group or a scope, whose `mark` is empty; false: it is neither. */
 struct tri_kubernetes_group {
     struct tr_text namespace;
+    struct tr_text kind; /* of resources by a card; empty: it is of pods */
     struct tr_text store;
     struct tr_text mark;
 };
 bool tri_kubernetes_group_read(struct tr_text group, struct tri_kubernetes_group *parts);
+
+/*
+ * A kind in a group, "47:rayjobs.v1.ray.io": all that it takes to find its resources, whatever
+ * becomes of its card. The number is the most bytes of a name; a "c" behind it says that they are
+ * in no namespace.
+ */
+struct tri_kubernetes_kind {
+    struct tr_text plural;
+    struct tr_text version;
+    struct tr_text group; /* empty: the core group */
+    bool is_cluster;
+    size_t name_bytes_max;
+};
+bool tri_kubernetes_kind_read(struct tr_text kind, struct tri_kubernetes_kind *parts);
 
 /* What tells a pod from all others: 13 letters and digits over its store and its identity. */
 void tri_kubernetes_mark(struct tr_text store, struct tr_text identity,
@@ -72,6 +95,10 @@ void tri_kubernetes_mark(struct tr_text store, struct tr_text identity,
 /* Its name: as much of the identity as there is room for, and the mark. */
 void tri_kubernetes_name(struct tr_text store, struct tr_text identity,
                          char name[TR_KUBERNETES_NAME_BYTES_MAX + 1]);
+
+/* The same within what a group's kind may have. */
+void tri_kubernetes_name_in(const struct tri_kubernetes_group *group, struct tr_text identity,
+                            char name[TR_KUBERNETES_NAME_BYTES_MAX + 1]);
 
 /*
  * A pod's uid as a handle and back, which takes 22 bytes in the place of 36: it fits into the row
@@ -140,9 +167,9 @@ enum tri_kubernetes_member {
     TRI_KUBERNETES_STORE,
     TRI_KUBERNETES_OWN_NAME,
     TRI_KUBERNETES_ENDPOINT,
-    TRI_KUBERNETES_CONTAINER,
     TRI_KUBERNETES_NAMESPACE,
     TRI_KUBERNETES_OWN_NAMESPACE,
+    TRI_KUBERNETES_CONTAINER,
     TRI_KUBERNETES_NODE,
     TRI_KUBERNETES_PHASE,
     TRI_KUBERNETES_REASON,
@@ -150,20 +177,43 @@ enum tri_kubernetes_member {
     TRI_KUBERNETES_CONDITIONS,
     TRI_KUBERNETES_INIT_CONTAINERS,
     TRI_KUBERNETES_CONTAINERS,
+    TRI_KUBERNETES_ROLE, /* of a pod that an operator has made */
     TRI_KUBERNETES_MEMBERS
 };
 
-#define TRI_KUBERNETES_PATHS(before)                                                         \
+/* Those of a resource by a card, behind the first ones, which it has in common with pods. */
+enum tri_kubernetes_resource_member {
+    TRI_KUBERNETES_CARD = TRI_KUBERNETES_OWN_NAMESPACE + 1,
+    TRI_KUBERNETES_RULES,
+    TRI_KUBERNETES_STATUS,
+    TRI_KUBERNETES_RESOURCE_MEMBERS
+};
+
+#define TRI_KUBERNETES_OWN_PATHS(before)                                                     \
     before "/metadata/name", before "/metadata/uid", before "/metadata/resourceVersion",     \
         before "/metadata/deletionTimestamp", before "/metadata/labels/troupe.dev~1attempt", \
         before "/metadata/labels/troupe.dev~1store",                                         \
         before "/metadata/annotations/troupe.dev~1name",                                     \
-        before "/metadata/annotations/troupe.dev~1endpoint",                                 \
-        before "/metadata/annotations/troupe.dev~1container", before "/metadata/namespace",  \
-        before "/metadata/annotations/troupe.dev~1namespace", before "/spec/nodeName",       \
-        before "/status/phase", before "/status/reason", before "/status/message",           \
-        before "/status/conditions", before "/status/initContainerStatuses",                 \
-        before "/status/containerStatuses"
+        before "/metadata/annotations/troupe.dev~1endpoint", before "/metadata/namespace",   \
+        before "/metadata/annotations/troupe.dev~1namespace"
+
+#define TRI_KUBERNETES_PATHS(before)                                                        \
+    TRI_KUBERNETES_OWN_PATHS(before), before "/metadata/annotations/troupe.dev~1container", \
+        before "/spec/nodeName", before "/status/phase", before "/status/reason",           \
+        before "/status/message", before "/status/conditions",                              \
+        before "/status/initContainerStatuses", before "/status/containerStatuses",         \
+        before "/metadata/labels/troupe.dev~1role"
+
+#define TRI_KUBERNETES_RESOURCE_PATHS(before)                                          \
+    TRI_KUBERNETES_OWN_PATHS(before), before "/metadata/annotations/troupe.dev~1card", \
+        before "/metadata/annotations/troupe.dev~1rules", before "/status"
+
+/*
+ * The members of an item, or of a line of a watch, and then its type: those of a group's kind.
+ * `members` has one place more than there are.
+ */
+TR_MUST_USE int tri_kubernetes_scan(const struct tri_kubernetes_group *group, struct tr_bytes json,
+                                    bool is_line, struct tr_bytes *members, struct tr_bytes *type);
 
 /*
  * Reports a pod by its members: one of this store, under its own name. What is none says nothing.
@@ -178,7 +228,11 @@ TR_MUST_USE int tri_kubernetes_report(struct tr_webapi_batch *batch, const struc
 struct tr_text tri_kubernetes_format(struct tr_webapi_batch *batch, const char *format, ...)
     TR_PRINTF(2, 3);
 
-/* "/api/v1/namespaces/NAMESPACE/pods" of a batch's group; empty: it has none. */
+/* "/api/v1/namespaces/NAMESPACE/pods" of a group, or where resources of its kind are. */
+struct tr_text tri_kubernetes_path_of(struct tr_webapi_batch *batch,
+                                      const struct tri_kubernetes_group *group);
+
+/* The same of a batch's group; empty: it has none. */
 struct tr_text tri_kubernetes_path(struct tr_webapi_batch *batch,
                                    struct tri_kubernetes_group *parts);
 
@@ -214,6 +268,7 @@ int tri_kubernetes_check_links(const struct tri_pod_checker *checker, struct tr_
 /* ---- How long what has ended stays: kubernetes_keep.c. --------------------------------------- */
 
 uint64_t tri_kubernetes_keep_ms(const struct tr_webapi_endpoint *endpoint, uint8_t phase);
+uint64_t tri_kubernetes_operator_timeout_ms(const struct tr_webapi_endpoint *endpoint);
 int tri_kubernetes_check_keep(const struct tri_pod_checker *checker, struct tr_bytes config);
 
 /* Whether one watch is for all namespaces of a cluster; whether a scope's namespace is that. */
@@ -228,5 +283,63 @@ int tri_kubernetes_rest(struct tr_webapi_batch *batch, struct tr_bytes rest);
 int tri_kubernetes_write_watch(struct tr_webapi_batch *batch, struct tr_text cursor,
                                struct tr_webapi_request *request);
 int tri_kubernetes_line(struct tr_webapi_batch *batch, struct tr_bytes line);
+
+/* ---- Resources by cards: kubernetes_card.c, kubernetes_resource.c. ---------------------------- */
+
+/* What is made of a task that is no pod. */
+struct tri_kubernetes_resource {
+    struct tri_card card;     /* without a value: the task's own manifest */
+    struct tr_bytes manifest; /* of the task's config; empty: there is a card */
+    struct tri_card_resource found;
+};
+
+/*
+ * What a task is made of, by its config or its type: false, it is a pod. `problem` has words where
+ * it names a card that is not there.
+ */
+bool tri_kubernetes_find_card(struct tr_task_context *task,
+                              const struct tr_webapi_endpoint *endpoint,
+                              struct tri_kubernetes_resource *resource, struct tr_text *problem);
+
+/* The kind of a resource in a group; empty: no memory. */
+struct tr_text tri_kubernetes_kind_text(struct tr_task_context *task,
+                                        const struct tri_kubernetes_resource *resource);
+
+/* What a resource is made of beside its card. */
+struct tri_kubernetes_making {
+    const struct tri_kubernetes_group *group;
+    const char *name;
+    struct tr_bytes spec;        /* of the task's pod */
+    struct tr_bytes steady_spec; /* the same where it may not be interrupted */
+    struct tr_bytes labels;
+    struct tr_bytes annotations;
+};
+
+/* The resource, as a job's body. TR_INVALID: `problem` says why it cannot be made. */
+TR_MUST_USE int tri_kubernetes_make_resource(struct tr_task_context *task,
+                                             const struct tri_kubernetes_resource *resource,
+                                             const struct tri_kubernetes_making *making,
+                                             struct tr_bytes *body, struct tr_text *problem);
+
+/* A task's own keys for that, and an endpoint's `cards` and `operator_timeout`. */
+int tri_kubernetes_check_card(const struct tri_pod_checker *checker,
+                              const struct tr_task_template *task);
+int tri_kubernetes_check_cards(const struct tri_pod_checker *checker, struct tr_bytes config);
+
+/* The request's body of a job: its own rules travel with a resource, as an annotation. */
+TR_MUST_USE int tri_kubernetes_write_body(struct tr_webapi_batch *batch, struct tr_bytes job,
+                                          struct tr_bytes *body);
+
+/* What a resource's status means. */
+TR_MUST_USE int tri_kubernetes_read_resource(struct tr_webapi_batch *batch,
+                                             const struct tri_kubernetes_group *group,
+                                             const struct tr_bytes *members,
+                                             struct tr_webapi_report *report);
+
+/* The cluster does not know the kind: its operator is not installed (yet). */
+TR_MUST_USE int tri_kubernetes_report_no_kind(struct tr_webapi_batch *batch,
+                                              const struct tri_kubernetes_group *group);
+
+int tri_kubernetes_beside(struct tr_webapi_batch *batch, struct tr_text *scope);
 
 #endif

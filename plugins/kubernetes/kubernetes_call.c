@@ -29,13 +29,39 @@ struct tr_text tri_kubernetes_format(struct tr_webapi_batch *batch, const char *
     return (struct tr_text){.data = room, .size = (size_t)size};
 }
 
+/* Nothing, for what is in no namespace, and for all of them. */
+static struct tr_text place_of(struct tr_webapi_batch *batch,
+                               const struct tri_kubernetes_group *group, bool is_cluster)
+{
+    return is_cluster || tri_kubernetes_is_all(group->namespace)
+               ? tr_text_of("")
+               : tri_kubernetes_format(batch, "/namespaces/%.*s", (int)group->namespace.size,
+                                       group->namespace.data);
+}
+
+struct tr_text tri_kubernetes_path_of(struct tr_webapi_batch *batch,
+                                      const struct tri_kubernetes_group *group)
+{
+    struct tri_kubernetes_kind kind = {.plural = tr_text_of("pods"), .version = tr_text_of("v1")};
+    if (group->kind.size > 0 && !tri_kubernetes_kind_read(group->kind, &kind)) {
+        return (struct tr_text){0};
+    }
+    struct tr_text place = place_of(batch, group, kind.is_cluster);
+    return kind.group.size == 0
+               ? tri_kubernetes_format(batch, "/api/%.*s%.*s/%.*s", (int)kind.version.size,
+                                       kind.version.data, (int)place.size, place.data,
+                                       (int)kind.plural.size, kind.plural.data)
+               : tri_kubernetes_format(batch, "/apis/%.*s/%.*s%.*s/%.*s", (int)kind.group.size,
+                                       kind.group.data, (int)kind.version.size, kind.version.data,
+                                       (int)place.size, place.data, (int)kind.plural.size,
+                                       kind.plural.data);
+}
+
 struct tr_text tri_kubernetes_path(struct tr_webapi_batch *batch,
                                    struct tri_kubernetes_group *parts)
 {
-    return tri_kubernetes_group_read(batch->job_set, parts)
-               ? tri_kubernetes_format(batch, "/api/v1/namespaces/%.*s/pods",
-                                       (int)parts->namespace.size, parts->namespace.data)
-               : (struct tr_text){0};
+    return tri_kubernetes_group_read(batch->job_set, parts) ? tri_kubernetes_path_of(batch, parts)
+                                                            : (struct tr_text){0};
 }
 
 /* ----------------------------------------------------------------------------- what is refused */
@@ -131,7 +157,7 @@ int tri_kubernetes_write_create(struct tr_webapi_batch *batch, struct tr_webapi_
     request->accept = tr_text_of(METADATA_ALONE);
     return request->path.size == 0
                ? TR_MEMORY
-               : batch->api->write_json(batch, batch->items[0].job, &request->body);
+               : tri_kubernetes_write_body(batch, batch->items[0].job, &request->body);
 }
 
 static int report_made(struct tr_webapi_batch *batch, struct tr_bytes body)
@@ -165,11 +191,17 @@ static int report_there(struct tr_webapi_batch *batch)
 int tri_kubernetes_read_create(struct tr_webapi_batch *batch,
                                const struct tr_webapi_response *response)
 {
+    struct tri_kubernetes_group group;
     struct said said = {0};
     if (response->status < 300) {
         return report_made(batch, response->body);
     }
     int error = read_status_object(batch, response->body, &said);
+    bool is_kind = tri_kubernetes_group_read(batch->job_set, &group) && group.kind.size > 0;
+    bool is_namespace = error == 0 && has(said.message, "namespaces \"");
+    if (is_kind && response->status == 404 && !is_namespace) { /* it has no Status, perhaps */
+        return tri_kubernetes_report_no_kind(batch, &group);
+    }
     if (error != 0) {
         return error == TR_MALFORMED ? TR_BUSY : error;
     }
@@ -187,11 +219,11 @@ int tri_kubernetes_write_status(struct tr_webapi_batch *batch, struct tr_webapi_
     if (batch->count != 1 || !tri_kubernetes_group_read(batch->items[0].job_set, &group)) {
         return TR_INVALID;
     }
-    tri_kubernetes_name(group.store, batch->items[0].identity, name);
+    struct tr_text path = tri_kubernetes_path_of(batch, &group);
+    tri_kubernetes_name_in(&group, batch->items[0].identity, name);
     request->method = "GET";
-    request->path = tri_kubernetes_format(batch, "/api/v1/namespaces/%.*s/pods/%s",
-                                          (int)group.namespace.size, group.namespace.data, name);
-    return request->path.size == 0 ? TR_MEMORY : 0;
+    request->path = tri_kubernetes_format(batch, "%.*s/%s", (int)path.size, path.data, name);
+    return path.size == 0 || request->path.size == 0 ? TR_MEMORY : 0;
 }
 
 static int report_end(struct tr_webapi_batch *batch, uint8_t phase, uint8_t failure,
@@ -224,20 +256,23 @@ static int is_ours(struct tr_webapi_batch *batch, const struct tr_bytes *members
 int tri_kubernetes_read_status(struct tr_webapi_batch *batch,
                                const struct tr_webapi_response *response)
 {
-    static const char *const paths[] = {TRI_KUBERNETES_PATHS("")};
-    struct tr_bytes members[TRI_KUBERNETES_MEMBERS];
+    struct tr_bytes members[TRI_KUBERNETES_MEMBERS + 1];
+    struct tri_kubernetes_group group;
     bool is = false;
+    if (!tri_kubernetes_group_read(batch->items[0].job_set, &group)) {
+        return TR_INVALID;
+    }
     if (response->status == 404) {
         return report_end(batch, TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_SYSTEM,
-                          "ResourceDeletedExternally", "somebody else has deleted the pod");
+                          "ResourceDeletedExternally", "somebody else has deleted it");
     }
-    int error = tr_scan(response->body, paths, TR_COUNT_OF(paths), members);
+    int error = tri_kubernetes_scan(&group, response->body, false, members, NULL);
     if (error == 0) {
         error = is_ours(batch, members, &is);
     }
     if (error == 0 && !is) {
         return report_end(batch, TR_TASK_PHASE_PERMANENT_FAILURE, TR_FAILURE_SYSTEM, "NameTaken",
-                          "a pod of the same name is there, which is somebody else's");
+                          "something of the same name is there, which is somebody else's");
     }
     batch->job_set = batch->items[0].job_set; /* whose pod it is: `status` has no group */
     return error != 0 ? error : tri_kubernetes_report(batch, members, false);
@@ -253,7 +288,7 @@ static int write_one(struct tr_webapi_batch *batch, const struct tri_kubernetes_
     char room[TRI_KUBERNETES_UID_BYTES];
     struct tr_text uid = tri_kubernetes_uid(batch->items[0].handle, room);
     struct tr_build build = tr_build_of_batch(batch);
-    tri_kubernetes_name(group->store, batch->items[0].identity, name);
+    tri_kubernetes_name_in(group, batch->items[0].identity, name);
     request->path = tri_kubernetes_format(batch, "%.*s/%s", (int)path.size, path.data, name);
     request->accept = tr_text_of(METADATA_ALONE);
     tr_build_map(&build);

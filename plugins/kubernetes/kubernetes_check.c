@@ -19,7 +19,13 @@
 static const struct tr_config_key task_keys[] = {KEYS_OF_BOTH,
                                                  {"primary_container", TR_CODEC_TEXT},
                                                  {"accelerator", TR_CODEC_MAP},
-                                                 {"shell", TR_CODEC_BOOL}};
+                                                 {"shell", TR_CODEC_BOOL},
+                                                 {"card", TR_CODEC_TEXT},
+                                                 {"custom", TR_CODEC_MAP},
+                                                 {"manifest", TR_CODEC_MAP},
+                                                 {"plural", TR_CODEC_TEXT},
+                                                 {"scope", TR_CODEC_TEXT},
+                                                 {"status", TR_CODEC_ARRAY}};
 
 /* `share`, the last one, is a text or a mapping. */
 static const struct tr_config_key settings_keys[] = {KEYS_OF_BOTH,
@@ -27,6 +33,8 @@ static const struct tr_config_key settings_keys[] = {KEYS_OF_BOTH,
                                                      {"resource_tolerations", TR_CODEC_MAP},
                                                      {"gpu", TR_CODEC_MAP},
                                                      {"helper_image", TR_CODEC_TEXT},
+                                                     {"cards", TR_CODEC_MAP},
+                                                     {"operator_timeout", TR_CODEC_TEXT},
                                                      {"keep", TR_CODEC_MAP},
                                                      {"logs", TR_CODEC_TEXT},
                                                      {"watch", TR_CODEC_TEXT},
@@ -195,6 +203,9 @@ int tri_kubernetes_check(const struct tr_task_template *task, char *problem, siz
     if (error == 0) {
         error = check_shell(&checker, task);
     }
+    if (error == 0) {
+        error = tri_kubernetes_check_card(&checker, task);
+    }
     return error != 0 ? error : tri_pod_check_possible(&checker, task);
 }
 
@@ -276,6 +287,9 @@ int tri_kubernetes_check_endpoint(struct tr_bytes config, char *problem, size_t 
     }
     if (error == 0) {
         error = tri_kubernetes_check_links(&checker, config);
+    }
+    if (error == 0) {
+        error = tri_kubernetes_check_cards(&checker, config);
     }
     if (error == 0) {
         error = tri_pod_check_share(&checker, tr_json_get(config, "share"));

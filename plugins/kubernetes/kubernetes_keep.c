@@ -75,6 +75,29 @@ uint64_t tri_kubernetes_keep_ms(const struct tr_webapi_endpoint *endpoint, uint8
     return 0;
 }
 
+uint64_t tri_kubernetes_operator_timeout_ms(const struct tr_webapi_endpoint *endpoint)
+{
+    uint64_t ms = TR_KUBERNETES_OPERATOR_TIMEOUT_MS;
+    (void)read_duration(tr_json_text(tr_json_get(endpoint->config, "operator_timeout")), &ms);
+    return ms > 0 ? ms : 1;
+}
+
+/* Of `keep`, or the time of another key. */
+static int check_time(const struct tri_pod_checker *checker, const char *place, struct tr_text key,
+                      struct tr_bytes value)
+{
+    struct tr_text said = tr_json_text(value);
+    uint64_t ms = 0;
+    size_t shown = said.size < 60 ? said.size : 60;
+    return read_duration(said, &ms)
+               ? 0
+               : TRI_POD_REFUSE(checker,
+                                "%s.%.*s has to be a time such as 30s or 1h30m, of a year at "
+                                "most, not '%.*s'",
+                                place, (int)key.size, key.data, (int)shown,
+                                said.data == NULL ? "" : said.data);
+}
+
 int tri_kubernetes_check_keep(const struct tri_pod_checker *checker, struct tr_bytes config)
 {
     static const struct tr_config_key keys[] = {
@@ -87,16 +110,10 @@ int tri_kubernetes_check_keep(const struct tri_pod_checker *checker, struct tr_b
                                                     checker->problem, checker->size);
     struct tr_json_walk walk = tr_json_walk(keep);
     while (error == 0 && tr_json_next(&walk)) {
-        struct tr_text said = tr_json_text(walk.value);
-        uint64_t ms = 0;
-        if (!read_duration(said, &ms)) {
-            size_t shown = said.size < 60 ? said.size : 60;
-            error =
-                TRI_POD_REFUSE(checker,
-                               "%s.%.*s has to be a time such as 30s or 1h30m, of a year at "
-                               "most, not '%.*s'",
-                               place, (int)walk.name.size, walk.name.data, (int)shown, said.data);
-        }
+        error = check_time(checker, place, walk.name, walk.value);
     }
-    return error;
+    struct tr_bytes timeout = tr_json_get(config, "operator_timeout");
+    return error != 0 || timeout.size == 0
+               ? error
+               : check_time(checker, checker->place, tr_text_of("operator_timeout"), timeout);
 }

@@ -18,14 +18,50 @@ bool tri_kubernetes_group_read(struct tr_text group, struct tri_kubernetes_group
     }
     const char *second = memchr(first + 1, '/', (size_t)(end - first) - 1);
     const char *store_end = second == NULL ? end : second;
+    const char *colon = memchr(group.data, ':', (size_t)(first - group.data));
+    const char *namespace_end = colon == NULL ? first : colon;
+    const char *kind = colon == NULL ? first : colon + 1;
     *parts = (struct tri_kubernetes_group){
-        .namespace = {.data = group.data, .size = (size_t)(first - group.data)},
+        .namespace = {.data = group.data, .size = (size_t)(namespace_end - group.data)},
+        .kind = {.data = kind, .size = (size_t)(first - kind)},
         .store = {.data = first + 1, .size = (size_t)(store_end - first) - 1},
     };
     if (second != NULL) {
         parts->mark = (struct tr_text){.data = second + 1, .size = (size_t)(end - second) - 1};
     }
     return true;
+}
+
+/* Up to a mark, which is passed over; all of it where there is none. */
+static struct tr_text take_until(struct tr_text *text, char mark)
+{
+    const char *found = text->size == 0 ? NULL : memchr(text->data, mark, text->size);
+    size_t size = found == NULL ? text->size : (size_t)(found - text->data);
+    size_t passed = found == NULL ? size : size + 1;
+    struct tr_text part = {.data = text->data, .size = size};
+    *text = (struct tr_text){.data = text->data + passed, .size = text->size - passed};
+    return part;
+}
+
+bool tri_kubernetes_kind_read(struct tr_text kind, struct tri_kubernetes_kind *parts)
+{
+    struct tr_text rest = kind;
+    struct tr_text most = take_until(&rest, ':');
+    size_t number = 0;
+    size_t digits = 0;
+    while (digits < most.size && most.data[digits] >= '0' && most.data[digits] <= '9') {
+        number = number > TR_KUBERNETES_NAME_BYTES_MAX
+                     ? number
+                     : 10 * number + (size_t)(most.data[digits] - '0');
+        digits++;
+    }
+    *parts = (struct tri_kubernetes_kind){.is_cluster = digits < most.size,
+                                          .name_bytes_max = number,
+                                          .plural = take_until(&rest, '.')};
+    parts->version = take_until(&rest, '.');
+    parts->group = rest;
+    return number >= TR_CARD_RESOURCE_NAME_BYTES_MIN && number <= TR_KUBERNETES_NAME_BYTES_MAX &&
+           parts->plural.size > 0 && parts->version.size > 0;
 }
 
 static uint64_t hash(uint64_t hash, struct tr_text text)
@@ -57,11 +93,11 @@ static char plain(char letter)
     return is_plain ? small : '-';
 }
 
-void tri_kubernetes_name(struct tr_text store, struct tr_text identity,
-                         char name[TR_KUBERNETES_NAME_BYTES_MAX + 1])
+static void name_within(struct tr_text store, struct tr_text identity, size_t bytes_max,
+                        char name[TR_KUBERNETES_NAME_BYTES_MAX + 1])
 {
     char mark[TR_POD_MARK_BYTES + 1];
-    size_t most = TR_KUBERNETES_NAME_BYTES_MAX - TR_POD_MARK_BYTES - 1;
+    size_t most = bytes_max - TR_POD_MARK_BYTES - 1;
     size_t size = 0;
     tri_kubernetes_mark(store, identity, mark);
     for (size_t i = 0; i < identity.size && size < most; i++) {
@@ -75,6 +111,21 @@ void tri_kubernetes_name(struct tr_text store, struct tr_text identity,
     }
     (void)snprintf(name + size, TR_KUBERNETES_NAME_BYTES_MAX + 1 - size, "%s%s",
                    size > 0 ? "-" : "", mark);
+}
+
+void tri_kubernetes_name(struct tr_text store, struct tr_text identity,
+                         char name[TR_KUBERNETES_NAME_BYTES_MAX + 1])
+{
+    name_within(store, identity, TR_KUBERNETES_NAME_BYTES_MAX, name);
+}
+
+void tri_kubernetes_name_in(const struct tri_kubernetes_group *group, struct tr_text identity,
+                            char name[TR_KUBERNETES_NAME_BYTES_MAX + 1])
+{
+    struct tri_kubernetes_kind kind;
+    bool is_kind = group->kind.size > 0 && tri_kubernetes_kind_read(group->kind, &kind);
+    name_within(group->store, identity,
+                is_kind ? kind.name_bytes_max : TR_KUBERNETES_NAME_BYTES_MAX, name);
 }
 
 /* ------------------------------------------------------------------------- uid and handle */

@@ -309,7 +309,7 @@ static void fail_not_sent(struct view *view, const struct containers *all)
 static void fail_deleted(struct view *view)
 {
     fail(view, TR_FAILURE_SYSTEM, tr_text_of("ResourceDeletedExternally"),
-         tr_text_of("somebody else has deleted the pod"));
+         tr_text_of("somebody else has deleted it"));
 }
 
 static int on_failed(struct view *view)
@@ -485,7 +485,7 @@ static int find_maker(struct view *view)
         return error;
     }
     (void)snprintf(store, sizeof store, "%016llx", (unsigned long long)view->batch->store);
-    tri_kubernetes_name(group.store, view->report.identity, own);
+    tri_kubernetes_name_in(&group, view->report.identity, own);
     view->report.is_own = tr_scan_is_none(view->members[TRI_KUBERNETES_DELETION]) &&
                           !tri_kubernetes_is_all(group.namespace) &&
                           tr_text_equal(group.store, tr_text_of(store)) &&
@@ -514,13 +514,76 @@ static int add_link(struct view *view, struct tr_text uid)
     return error;
 }
 
+/*
+ * A pod that an operator has made for a job: how it ends is the operator's affair. What it waits
+ * for may last for ever, of which many operators say nothing; then the job ends in its place.
+ */
+static int report_part(struct view *view, const struct tri_kubernetes_group *group, bool is_gone)
+{
+    struct tr_text store = {0};
+    struct tr_text phase = {0};
+    struct tr_webapi_report *report = &view->report;
+    int error = text_of(view, TRI_KUBERNETES_STORE, &store);
+    if (error == 0) {
+        error = text_of(view, TRI_KUBERNETES_ATTEMPT, &report->identity);
+    }
+    if (error == 0) {
+        error = text_of(view, TRI_KUBERNETES_NAME, &report->place);
+    }
+    if (error == 0) {
+        error = text_of(view, TRI_KUBERNETES_PHASE, &phase);
+    }
+    if (error != 0 || report->identity.size == 0 || !tr_text_equal(store, group->store)) {
+        return error;
+    }
+    bool is_pending = tr_text_equal(phase, tr_text_of("Pending"));
+    error = is_pending ? read_phase(view) : 0;
+    if (error == 0 && tr_phase_is_end(TR_SUBJECT_TASK, report->phase)) {
+        report->grace_ms = 1; /* it will never begin */
+        report->grace_phase = report->phase;
+        report->reason = report->message;
+    }
+    if (error == 0 && report->grace_ms > 0) {
+        struct tr_text words = report->message.size > 0 ? report->message : report->reason;
+        report->reason =
+            tri_kubernetes_format(view->batch, "pod %.*s: %.*s", (int)report->place.size,
+                                  report->place.data, (int)words.size, words.data);
+        report->message = report->reason;
+    }
+    report->phase = TR_TASK_PHASE_UNDEFINED;
+    report->is_part = true;
+    report->is_gone = is_gone;
+    return error != 0 ? error : view->batch->api->report(view->batch, report);
+}
+
+/* What a pod's status means, and where it runs; or that of a resource. */
+static int read_any(struct view *view, const struct tri_kubernetes_group *group,
+                    struct tr_text uid)
+{
+    if (group->kind.size > 0) {
+        return tri_kubernetes_read_resource(view->batch, group, view->members, &view->report);
+    }
+    int error = text_of(view, TRI_KUBERNETES_NODE, &view->report.place);
+    if (error == 0) {
+        error = add_link(view, uid);
+    }
+    return error != 0 ? error : read_phase(view);
+}
+
 int tri_kubernetes_report(struct tr_webapi_batch *batch, const struct tr_bytes *members,
                           bool is_gone)
 {
     struct view view = {.batch = batch, .members = members};
     char room[TRI_KUBERNETES_UID_BYTES];
     struct tr_text uid = {0};
+    struct tri_kubernetes_group group;
     bool is_ours;
+    if (!tri_kubernetes_group_read(batch->job_set, &group)) {
+        return TR_INVALID;
+    }
+    if (group.kind.size == 0 && !tr_scan_is_none(members[TRI_KUBERNETES_ROLE])) {
+        return report_part(&view, &group, is_gone);
+    }
     int error = find_owner(&view, &is_ours);
     if (error != 0 || !is_ours) {
         return error;
@@ -530,13 +593,7 @@ int tri_kubernetes_report(struct tr_webapi_batch *batch, const struct tr_bytes *
         error = text_of(&view, TRI_KUBERNETES_UID, &uid);
     }
     if (error == 0) {
-        error = text_of(&view, TRI_KUBERNETES_NODE, &view.report.place);
-    }
-    if (error == 0) {
-        error = add_link(&view, uid);
-    }
-    if (error == 0) {
-        error = read_phase(&view);
+        error = read_any(&view, &group, uid);
     }
     if (error != 0) {
         return error;

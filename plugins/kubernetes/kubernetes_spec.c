@@ -315,7 +315,7 @@ int tri_kubernetes_spec(struct tr_task_context *task, const struct tri_pod *pod,
     lay_own(&layers, pod, inputs);
     lay_accelerator(&layers);
     lay_tolerations(&layers);
-    if (of->is_interruptible) {
+    if (of->is_interruptible && !pod->is_steady) {
         lay(&layers, tr_json_get(endpoint->config, "interruptible"), false);
     }
     if (layers.error == 0) {

@@ -16,13 +16,20 @@ int tri_kubernetes_scope(struct tr_webapi_batch *batch, struct tr_text *scope)
     if (!tri_kubernetes_group_read(batch->job_set, &group)) {
         return TR_INVALID;
     }
-    if (tri_kubernetes_watches_cluster(batch->endpoint)) {
-        *scope = tri_kubernetes_format(batch, TRI_KUBERNETES_ALL "/%.*s", (int)group.store.size,
-                                       group.store.data);
+    struct tri_kubernetes_kind kind = {0};
+    bool is_kind = group.kind.size > 0;
+    if (is_kind && !tri_kubernetes_kind_read(group.kind, &kind)) {
+        return TR_INVALID;
+    }
+    if (tri_kubernetes_watches_cluster(batch->endpoint) && !kind.is_cluster) {
+        *scope = tri_kubernetes_format(batch, TRI_KUBERNETES_ALL "%s%.*s/%.*s", is_kind ? ":" : "",
+                                       (int)group.kind.size, group.kind.data,
+                                       (int)group.store.size, group.store.data);
         return scope->size == 0 ? TR_MEMORY : 0;
     }
-    *scope = (struct tr_text){.data = batch->job_set.data,
-                              .size = group.namespace.size + 1 + group.store.size};
+    const char *end = group.store.data + group.store.size;
+    *scope =
+        (struct tr_text){.data = batch->job_set.data, .size = (size_t)(end - batch->job_set.data)};
     return 0;
 }
 
@@ -35,6 +42,40 @@ bool tri_kubernetes_watches_cluster(const struct tr_webapi_endpoint *endpoint)
 bool tri_kubernetes_is_all(struct tr_text namespace)
 {
     return tr_text_equal(namespace, tr_text_of(TRI_KUBERNETES_ALL));
+}
+
+/* Beside resources of a card the pods that their operator makes are watched. */
+int tri_kubernetes_beside(struct tr_webapi_batch *batch, struct tr_text *scope)
+{
+    struct tri_kubernetes_group group;
+    if (!tri_kubernetes_group_read(batch->job_set, &group)) {
+        return TR_INVALID;
+    }
+    struct tr_text namespace = tri_kubernetes_watches_cluster(batch->endpoint)
+                                   ? tr_text_of(TRI_KUBERNETES_ALL)
+                                   : group.namespace;
+    *scope = group.kind.size == 0
+                 ? (struct tr_text){0}
+                 : tri_kubernetes_format(batch, "%.*s/%.*s", (int)namespace.size, namespace.data,
+                                         (int)group.store.size, group.store.data);
+    return group.kind.size > 0 && scope->size == 0 ? TR_MEMORY : 0;
+}
+
+int tri_kubernetes_scan(const struct tri_kubernetes_group *group, struct tr_bytes json,
+                        bool is_line, struct tr_bytes *members, struct tr_bytes *type)
+{
+    static const char *const pod[] = {TRI_KUBERNETES_PATHS("")};
+    static const char *const pod_line[] = {TRI_KUBERNETES_PATHS("/object"), "/type"};
+    static const char *const other[] = {TRI_KUBERNETES_RESOURCE_PATHS("")};
+    static const char *const other_line[] = {TRI_KUBERNETES_RESOURCE_PATHS("/object"), "/type"};
+    bool is_pod = group->kind.size == 0;
+    const char *const *paths = is_pod ? (is_line ? pod_line : pod) : is_line ? other_line : other;
+    size_t count = is_pod ? TRI_KUBERNETES_MEMBERS : TRI_KUBERNETES_RESOURCE_MEMBERS;
+    int error = tr_scan(json, paths, count + (is_line ? 1 : 0), members);
+    if (error == 0 && is_line) {
+        *type = members[count];
+    }
+    return error;
 }
 
 /* A text in a query: all but letters, digits and "-_.~" as %XX. Empty when there is no memory. */
@@ -60,8 +101,6 @@ static struct tr_text selected(struct tr_webapi_batch *batch)
 {
     struct tri_kubernetes_group group;
     struct tr_text path = tri_kubernetes_path(batch, &group);
-    path =
-        path.size > 0 && tri_kubernetes_is_all(group.namespace) ? tr_text_of("/api/v1/pods") : path;
     return path.size == 0
                ? path
                : tri_kubernetes_format(batch, "%.*s?labelSelector=troupe.dev%%2Fstore%%3D%.*s",
@@ -83,9 +122,12 @@ int tri_kubernetes_write_list(struct tr_webapi_batch *batch, struct tr_text page
 
 int tri_kubernetes_item(struct tr_webapi_batch *batch, struct tr_bytes item)
 {
-    static const char *const paths[] = {TRI_KUBERNETES_PATHS("")};
-    struct tr_bytes members[TRI_KUBERNETES_MEMBERS];
-    int error = tr_scan(item, paths, TR_COUNT_OF(paths), members);
+    struct tr_bytes members[TRI_KUBERNETES_MEMBERS + 1];
+    struct tri_kubernetes_group group;
+    if (!tri_kubernetes_group_read(batch->job_set, &group)) {
+        return TR_INVALID;
+    }
+    int error = tri_kubernetes_scan(&group, item, false, members, NULL);
     return error != 0 ? error : tri_kubernetes_report(batch, members, false);
 }
 
@@ -136,13 +178,17 @@ static int on_error(struct tr_webapi_batch *batch)
 
 int tri_kubernetes_line(struct tr_webapi_batch *batch, struct tr_bytes line)
 {
-    static const char *const paths[] = {TRI_KUBERNETES_PATHS("/object"), "/type"};
-    struct tr_bytes members[TR_COUNT_OF(paths)];
+    struct tr_bytes members[TRI_KUBERNETES_MEMBERS + 1];
+    struct tri_kubernetes_group group;
+    struct tr_bytes kind = {0};
     struct tr_text type = {0};
     struct tr_text version = {0};
-    int error = tr_scan(line, paths, TR_COUNT_OF(paths), members);
+    if (!tri_kubernetes_group_read(batch->job_set, &group)) {
+        return TR_INVALID;
+    }
+    int error = tri_kubernetes_scan(&group, line, true, members, &kind);
     if (error == 0) {
-        error = tr_scan_text(batch, members[TRI_KUBERNETES_MEMBERS], &type);
+        error = tr_scan_text(batch, kind, &type);
     }
     if (error == 0) {
         error = tr_scan_text(batch, members[TRI_KUBERNETES_VERSION], &version);

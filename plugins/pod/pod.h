@@ -42,6 +42,7 @@ struct tri_pod {
     bool *reads_outputs; /* the call under way does, else it looks for an error document */
     uint32_t *reads;     /* how often that was asked without an answer */
     bool is_deleted;     /* somebody has deleted its pod: only outputs make that a success */
+    bool is_steady;      /* it is never interrupted, whatever its task says */
     bool finds_image;    /* what is laid below it may know the image: tri_pod_no_image */
 };
 

@@ -9,6 +9,7 @@ from aiohttp import web
 import rules
 from broken import is_gone
 from kinds import PODS
+from operators import Operators
 from selector import Selector
 from states import now
 from status import Refusal, not_found, success
@@ -28,6 +29,7 @@ class Api:
         self.counters = parts.counters
         self.faults = parts.faults
         self.kubelet = kubelet
+        self.operators = Operators(parts, kubelet)
         self.quotas = {}  # namespace: quota
 
     def namespace(self, call):
@@ -97,6 +99,8 @@ class Api:
         self.counters.created[call.kind.plural] += 1
         if call.kind is PODS:
             self.kubelet.begin(item)
+        else:
+            self.operators.begin(call.kind, item)
         return 201, self.said(call, item)
 
     def check_new(self, call, meta):
@@ -174,6 +178,7 @@ class Api:
             current = self.store.find(kind, *self.kubelet.key(item))
             return self.kubelet.delete(current or item, grace_s)
         self.counters.deleted[kind.plural] += 1
+        self.operators.forget(item)
         return self.store.remove(kind, item)
 
     async def log(self, call):

@@ -40,7 +40,7 @@ class Control:
                 ("POST", "hold", self.kubelet.hold), ("POST", "settings", self.change_settings),
                 ("POST", "tokens", self.set_tokens), ("POST", "namespaces", self.set_namespaces),
                 ("POST", "quota", self.set_quota), ("POST", "kinds", self.add_kind),
-                ("POST", "status", self.set_status), ("POST", "compact", self.compact),
+                ("POST", "status", self.set_status), ("POST", "operator", self.set_operator), ("POST", "compact", self.compact),
                 ("POST", "restore", self.restore), ("POST", "strangers", self.add_strangers),
                 ("GET", "specs", self.get_specs), ("GET", "names", self.get_names),
                 ("POST", "stop", self.stop_double)):
@@ -148,6 +148,10 @@ class Control:
         found = next(other for other in self.kinds if other.plural == kind)
         item = self.store.find(found, namespace, name)
         self.store.put(found, {**item, "status": status})
+
+    def set_operator(self, kind, steps=None):
+        """What becomes of resources of a kind to come; without steps nobody looks at them."""
+        self.api.operators.set(kind, steps)
 
     def compact(self):
         """Forgets the history so far, and lists that go on."""
