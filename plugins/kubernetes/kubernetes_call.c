@@ -160,10 +160,12 @@ int tri_kubernetes_write_create(struct tr_webapi_batch *batch, struct tr_webapi_
                : tri_kubernetes_write_body(batch, batch->items[0].job, &request->body);
 }
 
+/* Of a resource the watch knows better, which may have shown it before: whether anybody looks. */
 static int report_made(struct tr_webapi_batch *batch, struct tr_bytes body)
 {
     static const char *const paths[] = {"/metadata/uid"};
     char room[TRI_KUBERNETES_UID_BYTES];
+    struct tri_kubernetes_group group;
     struct tr_bytes found;
     struct tr_text uid = {0};
     int error = tr_scan(body, paths, 1, &found);
@@ -173,10 +175,12 @@ static int report_made(struct tr_webapi_batch *batch, struct tr_bytes body)
     if (error != 0 || uid.size == 0) {
         return error != 0 ? error : TR_MALFORMED;
     }
-    const struct tr_webapi_report report = {.identity = batch->items[0].identity,
-                                            .handle = tri_kubernetes_handle(uid, room),
-                                            .news = TR_WEBAPI_IS,
-                                            .phase = TR_TASK_PHASE_QUEUED};
+    bool is_pod = tri_kubernetes_group_read(batch->job_set, &group) && group.kind.size == 0;
+    const struct tr_webapi_report report = {
+        .identity = batch->items[0].identity,
+        .handle = tri_kubernetes_handle(uid, room),
+        .news = TR_WEBAPI_IS,
+        .phase = is_pod ? TR_TASK_PHASE_QUEUED : TR_TASK_PHASE_UNDEFINED};
     return batch->api->report(batch, &report);
 }
 
