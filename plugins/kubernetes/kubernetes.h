@@ -4,8 +4,8 @@
  * ours is known by (kubernetes_name.c). The pod itself, and what it has left, is the affair of
  * plugins/pod/. kubernetes.c is the plugin.
  *
- * A job is a pod, or a resource that a card (plugins/cards/) says how to make. Its name follows from
- * its identity and its store, so the API server makes one whatever is said twice. A group is
+ * A job is a pod, or a resource that a card (plugins/cards/) says how to make. Its name follows
+ * from its identity and its store, so the API server makes one whatever is said twice. A group is
  * "NAMESPACE[:KIND]/STORE/MARK", of a node of an execution; its scope "NAMESPACE[:KIND]/STORE",
  * which one watch shows: all of a kind that this store has made there; or, of a whole cluster, that
  * of all namespaces.
@@ -284,7 +284,7 @@ int tri_kubernetes_write_watch(struct tr_webapi_batch *batch, struct tr_text cur
                                struct tr_webapi_request *request);
 int tri_kubernetes_line(struct tr_webapi_batch *batch, struct tr_bytes line);
 
-/* ---- Resources by cards: kubernetes_card.c, kubernetes_resource.c. ---------------------------- */
+/* ---- Resources by cards: kubernetes_card.c, kubernetes_resource.c. --------------------------- */
 
 /* What is made of a task that is no pod. */
 struct tri_kubernetes_resource {

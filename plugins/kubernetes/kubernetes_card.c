@@ -1,7 +1,7 @@
 /*
  * Tasks that are resources by cards: which card a task has, what it is made of, and the keys that
- * say so. A task names a card by `config: {card: NAME}`, or has a type that is a card's name; one of
- * the type `resource` brings a manifest and rules of its own.
+ * say so. A task names a card by `config: {card: NAME}`, or has a type that is a card's name, of
+ * ours or of Flyte's; one of the type `resource` brings a manifest and rules of its own.
  */
 #include "plugins/kubernetes/kubernetes.h"
 
@@ -9,7 +9,7 @@
 
 #define PLACE_BYTES 160
 
-/* ------------------------------------------------------------------------------- which one it is */
+/* ------------------------------------------------------------------------------ which one it is */
 
 /* "ray.io/v1": its group and version. */
 static void split_version(struct tr_text text, struct tr_text *group, struct tr_text *version)
@@ -41,14 +41,16 @@ bool tri_kubernetes_find_card(struct tr_task_context *task,
     const struct tr_task_template *template = tr_task_template(task);
     struct tr_bytes cards = tr_json_get(endpoint->config, "cards");
     struct tr_text said = tr_json_text(tr_json_get(template->config, "card"));
+    struct tr_text flytes = tr_json_text(tr_json_get(template->extra, "type"));
+    struct tr_text type = flytes.size > 0 ? flytes : template->type;
     *problem = (struct tr_text){0};
     *resource = (struct tri_kubernetes_resource){
-        .manifest = tr_json_get(template->config, "manifest"), .card = {.name = template->type}};
+        .manifest = tr_json_get(template->config, "manifest"), .card = {.name = type}};
     if (resource->manifest.size > 0) {
         resource->found = resource_of_manifest(template->config);
         return true;
     }
-    if (tri_card_find(cards, said.size > 0 ? said : template->type, &resource->card)) {
+    if (tri_card_find(cards, said.size > 0 ? said : type, &resource->card)) {
         resource->found = tri_card_resource(resource->card.value);
         return true;
     }
@@ -72,7 +74,7 @@ struct tr_text tri_kubernetes_kind_text(struct tr_task_context *task,
                           found->group.data == NULL ? "" : found->group.data);
 }
 
-/* ---------------------------------------------------------------------------- what it is made of */
+/* --------------------------------------------------------------------------- what it is made of */
 
 /* The message of a task of Flyte's, or what a task of ours says in its place. */
 static struct tr_bytes custom_of(struct tr_task_context *task)
@@ -266,7 +268,7 @@ int tri_kubernetes_make_resource(struct tr_task_context *task,
     return error != 0 ? error : build_body(task, resource, making, made, body);
 }
 
-/* ----------------------------------------------------------------------------------------- check */
+/* ---------------------------------------------------------------------------------------- check */
 
 static int check_manifest(const struct tri_pod_checker *checker, struct tr_bytes config)
 {

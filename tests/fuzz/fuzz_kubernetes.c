@@ -6,6 +6,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "actors/backend/refresh.h"
+#include "actors/graph/document/json.h"
 #include "plugins/kubernetes/kubernetes.h"
 
 /* A batch on an arena of its own. */
@@ -52,6 +53,12 @@ static int api_place(struct tr_webapi_batch *batch, struct tr_text place)
     return 0;
 }
 
+static int api_read_json(struct tr_webapi_batch *batch, struct tr_bytes json,
+                         struct tr_bytes *value)
+{
+    return tr_json_pack(&((struct stand *)batch)->arena, json, value);
+}
+
 static int api_begin_anew(struct tr_webapi_batch *batch)
 {
     (void)batch;
@@ -83,18 +90,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct tr_webapi_api api = {.abi = TR_PLUGIN_ABI,
                                              .scratch = api_scratch,
+                                             .read_json = api_read_json,
                                              .report = api_report,
                                              .resume = api_place,
                                              .next_page = api_place,
                                              .begin_anew = api_begin_anew};
     static const struct tr_webapi_endpoint endpoint = {.name = {.data = "default", .size = 7}};
+    bool is_kind = size > 0 && data[0] >= 128; /* of a card */
     const struct tr_webapi_item items[] = {
-        {.identity = tr_text_of("x-0"), .job_set = tr_text_of("work/a7/m")}};
-    struct stand stand = {.batch = {.api = &api,
-                                    .endpoint = &endpoint,
-                                    .job_set = tr_text_of("work/a7"),
-                                    .items = items,
-                                    .count = 1}};
+        {.identity = tr_text_of("x-0"),
+         .job_set = tr_text_of(is_kind ? "work:47:rayjobs.v1.ray.io/a7/m" : "work/a7/m")}};
+    struct stand stand = {
+        .batch = {.api = &api,
+                  .endpoint = &endpoint,
+                  .job_set = tr_text_of(is_kind ? "work:47:rayjobs.v1.ray.io/a7" : "work/a7"),
+                  .items = items,
+                  .count = 1}};
     if (size == 0) {
         return 0;
     }

@@ -334,7 +334,7 @@ static void test_bounds(void **state)
     assert_non_null(strstr(making.problem, "it is nested deeper than 24"));
 }
 
-/* ------------------------------------------------------------------------- what ours are made of */
+/* ------------------------------------------------------------------------ what ours are made of */
 
 #define POD                                                                                   \
     "{\"containers\":[{\"name\":\"t\",\"image\":\"i\",\"command\":[\"/bin/sh\",\"-c\",\"s\"," \

@@ -99,6 +99,46 @@ static void test_groups(void **state)
     assert_string_equal(shown(scope), "work/00000000000000a7");
 }
 
+/* A group of a card's kind has all that it takes to find what was made, in its URL and its name. */
+static void test_kinds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *group;
+        const char *path;
+        const char *beside;
+    } kinds[] = {
+        {"work:47:rayjobs.v1.ray.io/a7/m", "/apis/ray.io/v1/namespaces/work/rayjobs", "work/a7"},
+        {"work:63c:trains.v1.example.com/a7/m", "/apis/example.com/v1/trains", "work/a7"},
+        {"work:63:configmaps.v1/a7", "/api/v1/namespaces/work/configmaps", "work/a7"},
+        {"work/a7/m", "/api/v1/namespaces/work/pods", ""},
+    };
+    struct tri_kubernetes_group group;
+    char name[TR_KUBERNETES_NAME_BYTES_MAX + 1];
+    for (size_t i = 0; i < TR_COUNT_OF(kinds); i++) {
+        struct tr_text scope = {0};
+        fake.batch.job_set = tr_text_of(kinds[i].group);
+        assert_string_equal(shown(tri_kubernetes_path(&fake.batch, &group)), kinds[i].path);
+        assert_string_equal(shown(group.namespace), "work");
+        assert_string_equal(shown(group.store), "a7");
+        assert_int_equal(tri_kubernetes_beside(&fake.batch, &scope), 0);
+        assert_string_equal(shown(scope), kinds[i].beside);
+        assert_int_equal(tri_kubernetes_scope(&fake.batch, &scope), 0);
+        assert_memory_equal(scope.data, kinds[i].group, scope.size);
+        assert_int_equal(scope.data[scope.size - 1], '7');
+    }
+    fake.batch.job_set = tr_text_of(kinds[0].group);
+    (void)tri_kubernetes_path(&fake.batch, &group);
+    tri_kubernetes_name_in(&group, tr_text_of("a-name-that-is-longer-than-names-of-ray-may-be-x"),
+                           name);
+    assert_in_range(strlen(name), 40, 47);
+    static const char *const bad[] = {"", "47", "47:", "47:a", "9:a.v1", "64:a.v1", "x:a.v1"};
+    for (size_t i = 0; i < TR_COUNT_OF(bad); i++) {
+        struct tri_kubernetes_kind kind;
+        assert_false(tri_kubernetes_kind_read(tr_text_of(bad[i]), &kind));
+    }
+}
+
 /* -------------------------------------------------------------------------------------- phases */
 
 #define META                                                                                     \
@@ -545,6 +585,99 @@ static void test_what_a_quota_could_ever_grant(void **state)
     }
 }
 
+/* -------------------------------------------------------------------------- resources by cards */
+
+#define RAY_GROUP "work:47:rayjobs.v1.ray.io/00000000000000a7/abcdefghijklm"
+#define LABELS                        \
+    "\"troupe.dev/attempt\":\"x-0\"," \
+    "\"troupe.dev/store\":\"00000000000000a7\""
+#define RAY(annotations, status)                                        \
+    "{\"metadata\":{\"name\":\"x-m\",\"uid\":\"u\",\"labels\":{" LABELS \
+    "},\"annotations\":{\"troupe.dev/name\":\"x-m\"" annotations "}},\"status\":" status "}"
+#define CARD(name) ",\"troupe.dev/card\":\"" name "\""
+
+static const struct {
+    const char *item;
+    uint8_t phase;
+    uint32_t grace_ms;
+    const char *code;
+    const char *words;
+} resources[] = {
+    {RAY(CARD("ray"), "{}"), TR_TASK_PHASE_QUEUED, 300000, "OperatorTimeout",
+     "waits for the operator of rayjobs.ray.io to look at it"},
+    {RAY(CARD("ray"), "null"), TR_TASK_PHASE_QUEUED, 300000, "OperatorTimeout", "waits for"},
+    {RAY(CARD("ray"), "{\"jobDeploymentStatus\":\"Running\",\"dashboardURL\":\"http://x\"}"),
+     TR_TASK_PHASE_RUNNING, 0, "", ""},
+    {RAY(CARD("gone"), "{\"state\":1}"), TR_TASK_PHASE_UNDEFINED, 0, "",
+     "its card 'gone' is not in the settings any more: put it back"},
+    {RAY(",\"troupe.dev/rules\":\"[{\\\"when\\\":{\\\"a\\\":1},\\\"phase\\\":"
+         "\\\"succeeded\\\"}]\"",
+         "{\"a\":1}"),
+     TR_TASK_PHASE_SUCCESS, 0, "", ""},
+};
+
+static void test_resources(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TR_COUNT_OF(resources); i++) {
+        fake_batch_init(&fake);
+        fake.batch.job_set = tr_text_of(RAY_GROUP);
+        assert_int_equal(tri_kubernetes_item(&fake.batch, bytes_of(resources[i].item)), 0);
+        assert_int_equal(fake.report_count, 1);
+        assert_int_equal(fake.last.phase, resources[i].phase);
+        assert_int_equal(fake.last.grace_ms, resources[i].grace_ms);
+        assert_non_null(strstr(shown(fake.last.reason), resources[i].words));
+        assert_string_equal(shown(fake.last.code), resources[i].code);
+    }
+    fake_batch_init(&fake);
+    fake.batch.job_set = tr_text_of(RAY_GROUP);
+    fake_batch_add(&fake, "x-0", "", "{}");
+    const struct tr_webapi_response response = fake_response(404, "404 page not found");
+    assert_int_equal(tri_kubernetes_read_create(&fake.batch, &response), 0);
+    assert_int_equal(fake.last.news, TR_WEBAPI_LATER);
+    assert_string_equal(shown(fake.last.code), "OperatorNotInstalled");
+    assert_string_equal(shown(fake.last.reason),
+                        "the cluster does not know rayjobs.ray.io of version v1: install its "
+                        "operator, or let the card name a version that is there");
+}
+
+#define PART(status)                                                  \
+    "{\"metadata\":{\"name\":\"p\",\"uid\":\"u\",\"labels\":{" LABELS \
+    ",\"troupe.dev/role\":\"worker\"}},\"status\":" status "}"
+
+/* Pods that an operator makes: what may last for ever counts, their ends do not. */
+static void test_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *status;
+        uint32_t grace_ms;
+        const char *words;
+    } parts[] = {
+        {"{\"phase\":\"Running\"}", 0, ""},
+        {"{\"phase\":\"Failed\",\"reason\":\"Evicted\"}", 0, ""},
+        {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("ContainerCreating") "}", 0, ""},
+        {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("ImagePullBackOff") "}", 180000,
+         "pod p: ImagePullBackOff: m"},
+        {"{\"phase\":\"Pending\",\"containerStatuses\":" WAITS("InvalidImageName") "}", 1,
+         "pod p: InvalidImageName: m"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(parts); i++) {
+        char item[1000];
+        fake_batch_init(&fake);
+        fake.batch.job_set = tr_text_of(GROUP);
+        (void)snprintf(item, sizeof item, PART("%s"), parts[i].status);
+        assert_int_equal(tri_kubernetes_item(&fake.batch, bytes_of(item)), 0);
+        assert_int_equal(fake.report_count, 1);
+        assert_true(fake.last.is_part);
+        assert_int_equal(fake.last.grace_ms, parts[i].grace_ms);
+        assert_string_equal(shown(fake.last.place), "p");
+        if (parts[i].grace_ms > 0) {
+            assert_string_equal(shown(fake.last.message), parts[i].words);
+        }
+    }
+}
+
 /* ------------------------------------------------------------------------------------ requests */
 
 static void test_requests(void **state)
@@ -588,6 +721,9 @@ int main(void)
         cmocka_unit_test_setup(test_names, set_up),
         cmocka_unit_test_setup(test_a_uid_fits_into_a_row, set_up),
         cmocka_unit_test_setup(test_groups, set_up),
+        cmocka_unit_test_setup(test_kinds, set_up),
+        cmocka_unit_test_setup(test_resources, set_up),
+        cmocka_unit_test_setup(test_parts, set_up),
         cmocka_unit_test_setup(test_whose_a_pod_is, set_up),
         cmocka_unit_test_setup(test_what_a_status_means, set_up),
         cmocka_unit_test_setup(test_the_tasks_container_decides, set_up),
