@@ -197,7 +197,7 @@ pathlib.Path(sys.argv[2], "outputs.pb").write_bytes(inputs.SerializeToString())
 """
 
 
-def have_library(python, *packages):
+def have_library(python, *packages, options=()):
     """Installs packages, unless they are there; one test at a time."""
     folder = python.parents[1]
     complete = folder / "complete"
@@ -210,7 +210,7 @@ def have_library(python, *packages):
         wanted = [name for name in packages if name not in there]
         if wanted:
             subprocess.run([python, "-m", "pip", "install", "--quiet",
-                            "--disable-pip-version-check", *wanted], check=True)
+                            "--disable-pip-version-check", *options, *wanted], check=True)
             complete.write_text("".join(f"{name}\n" for name in there + wanted))
 
 

@@ -312,6 +312,19 @@ task t.said() -> (o0: int)
                          ("Has it said.", {"qualityOfService": {"tier": "HIGH"},
                                            "tags": {"team": "data"}}))
 
+    def test_whose_the_message_of_a_task_is(self):
+        self.package("""
+spec = task("t.ray", "1", {})
+spec.template.type = "ray"
+spec.template.task_type_version = 1
+spec.template.custom.update({"rayCluster": {}})
+again(spec)
+workflow("t.flow", {}, [node("n0", "t.ray")], {"o0": promise("n0")})
+""")
+        ray, = self.document("inspect", "flows.tgz", "t.ray")
+        self.assertEqual(ray["extra"], {"type": "ray", "taskTypeVersion": 1,
+                                        "custom": {"rayCluster": {}}})
+
     def test_a_task_runs_alone(self):
         self.package(SUMS)
         done = self.document("run", "flows.tgz", "flows.more.double", "-i", "a=4")

@@ -157,7 +157,12 @@ struct tr_bytes tri_import_task_extra(struct tri_import *import, const flyte_tas
     }
     if (!is_plugins) {
         bool has_custom = message->custom != NULL && message->custom->n_fields > 0;
+        bool is_plain = strcmp(message->type, "python-task") == 0;
         extra.custom = has_custom ? message->custom : NULL;
+        if (has_custom && !is_plain) { /* an operator's, perhaps: it says whose message this is */
+            extra.type = message->type;
+            extra.task_type_version = message->task_type_version;
+        }
         return pack(import, &extra.base);
     }
     extra.task_type_version = message->task_type_version;
