@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Operators' resources by cards, against the Kubernetes double: each of ours to both ends, operators
-that are missing, silent or odd, pods that cannot begin, and plugins/CARDS.md as it stands."""
+"""Operators' resources by cards, against the Kubernetes double: each of ours to both ends,
+operators that are missing, silent or odd, pods that cannot begin, and plugins/CARDS.md as it
+stands."""
 
 import json
 import re
@@ -82,13 +83,13 @@ class CardsTest(KubernetesTest):
             "workflows": {"main": {"nodes": {"n": {"task": "t"}}}}}))
         self.write("inputs.json", "{}")
 
-    def write_trains(self, **keys):
+    def write_trains(self):
         """The settings of the page, for the double."""
         self.add_kinds(TRAIN)
         text = SETTINGS.replace("http://127.0.0.1:8001", self.double.endpoint)
-        (self.store / "settings.yaml").write_text(text.replace(
-            "    image: debian:12\n", "    image: debian:12\n" + "".join(
-                f"    {key}: {value}\n" for key, value in {"keep": "{failed: 0s}", **keys}.items())))
+        image = "    image: debian:12\n"
+        (self.store / "settings.yaml").write_text(
+            text.replace(image, image + "    keep: {failed: 0s}\n"))
         self.write("flow.yaml", FLOW)
         self.write("inputs.json", "{}")
 

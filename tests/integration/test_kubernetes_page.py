@@ -31,6 +31,9 @@ MISTAKES = [
     ("share", "share: /shared/troupe", "share: shared/troupe", "share:",
      "share has to be the absolute path of a folder that the engine and the pods see, or {path: "
      "FOLDER, volume: SOURCE}"),
+    ("cards", "cards: {}", "cards: []", "cards", "cards has to be a mapping, not a list"),
+    ("operator_timeout", "operator_timeout: 5m", "operator_timeout: soon", "operator_timeout",
+     "operator_timeout has to be a time such as 30s or 1h30m, of a year at most, not 'soon'"),
     ("keep", "keep: {succeeded: 0s, failed: 1h, orphaned: 10m}", "keep: 1h", "keep",
      "keep has to be a mapping, not text"),
     ("succeeded", "keep: {succeeded: 0s", "keep: {succeeded: 0", "keep",
