@@ -176,11 +176,11 @@ static int report_made(struct tr_webapi_batch *batch, struct tr_bytes body)
         return error != 0 ? error : TR_MALFORMED;
     }
     bool is_pod = tri_kubernetes_group_read(batch->job_set, &group) && group.kind.size == 0;
-    const struct tr_webapi_report report = {
-        .identity = batch->items[0].identity,
-        .handle = tri_kubernetes_handle(uid, room),
-        .news = TR_WEBAPI_IS,
-        .phase = is_pod ? TR_TASK_PHASE_QUEUED : TR_TASK_PHASE_UNDEFINED};
+    const struct tr_webapi_report report = {.identity = batch->items[0].identity,
+                                            .handle = tri_kubernetes_handle(uid, room),
+                                            .news = TR_WEBAPI_IS,
+                                            .phase = is_pod ? TR_TASK_PHASE_QUEUED
+                                                            : TR_TASK_PHASE_UNDEFINED};
     return batch->api->report(batch, &report);
 }
 

@@ -270,6 +270,18 @@ int tri_kubernetes_make_resource(struct tr_task_context *task,
 
 /* ---------------------------------------------------------------------------------------- check */
 
+/* What stands in a URL is of small letters, digits, and what else is given. */
+static bool is_plain(struct tr_text name, const char *others)
+{
+    bool is = name.size <= TR_KUBERNETES_OBJECT_BYTES_MAX;
+    for (size_t i = 0; i < name.size && is; i++) {
+        char letter = name.data[i];
+        is = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
+             (letter != '\0' && strchr(others, letter) != NULL);
+    }
+    return is;
+}
+
 static int check_manifest(const struct tri_pod_checker *checker, struct tr_bytes config)
 {
     struct tri_card_resource found = resource_of_manifest(config);
@@ -288,11 +300,14 @@ static int check_manifest(const struct tri_pod_checker *checker, struct tr_bytes
         !tr_text_equal(scope, tr_text_of("cluster"))) {
         return TRI_POD_REFUSE(checker, "%s.scope is namespace or cluster", checker->place);
     }
-    for (size_t i = 0; i < found.plural.size; i++) {
-        if (strchr("abcdefghijklmnopqrstuvwxyz0123456789-", found.plural.data[i]) == NULL) {
-            return TRI_POD_REFUSE(checker, "%s.plural has to be of small letters, digits and -",
-                                  checker->place);
-        }
+    if (!is_plain(found.plural, "-")) {
+        return TRI_POD_REFUSE(checker, "%s.plural has to be of small letters, digits and -",
+                              checker->place);
+    }
+    if (!is_plain(found.group, "-.") || !is_plain(found.version, "")) {
+        return TRI_POD_REFUSE(checker,
+                              "%s.manifest.apiVersion has to be GROUP/VERSION, as ray.io/v1",
+                              checker->place);
     }
     int error = tri_card_check_status(checker->place, tr_json_get(config, "status"),
                                       checker->problem, checker->size);

@@ -557,8 +557,7 @@ static int report_part(struct view *view, const struct tri_kubernetes_group *gro
 }
 
 /* What a pod's status means, and where it runs; or that of a resource. */
-static int read_any(struct view *view, const struct tri_kubernetes_group *group,
-                    struct tr_text uid)
+static int read_any(struct view *view, const struct tri_kubernetes_group *group, struct tr_text uid)
 {
     if (group->kind.size > 0) {
         return tri_kubernetes_read_resource(view->batch, group, view->members, &view->report);

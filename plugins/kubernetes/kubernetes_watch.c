@@ -23,8 +23,8 @@ int tri_kubernetes_scope(struct tr_webapi_batch *batch, struct tr_text *scope)
     }
     if (tri_kubernetes_watches_cluster(batch->endpoint) && !kind.is_cluster) {
         *scope = tri_kubernetes_format(batch, TRI_KUBERNETES_ALL "%s%.*s/%.*s", is_kind ? ":" : "",
-                                       (int)group.kind.size, group.kind.data,
-                                       (int)group.store.size, group.store.data);
+                                       (int)group.kind.size, group.kind.data, (int)group.store.size,
+                                       group.store.data);
         return scope->size == 0 ? TR_MEMORY : 0;
     }
     const char *end = group.store.data + group.store.size;

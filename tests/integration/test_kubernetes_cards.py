@@ -13,6 +13,9 @@ from program import ROOT, wait_until
 
 PAGE = (ROOT / "plugins/CARDS.md").read_text()
 SETTINGS, FLOW, RESOURCE = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
+TYPED = re.search(r"```sh\n(.*?)\n```", PAGE, re.S).group(1)
+SHOWN = re.search(r"```text\n\.\.\.\n(.*?)```", PAGE, re.S).group(1)
+VERBS = {"create", "get", "list", "watch", "delete", "deletecollection"}
 
 KINDS = {
     "spark": "sparkoperator.k8s.io/v1beta2/sparkapplications/SparkApplication",
@@ -121,6 +124,7 @@ class OursTest(CardsTest):
         self.assertEqual(codes, {"JobFailed"})
         counters = self.all_gone()
         self.assertEqual(counters["duplicates"], 0)
+        self.assertLessEqual({call.split()[0] for call in counters["calls"]}, VERBS)
 
     def test_a_kill_makes_no_resource_twice(self):
         self.add_kinds(KINDS["ray"])
@@ -180,7 +184,10 @@ class TrainTest(CardsTest):
     def test_the_page(self):
         self.write_trains()
         self.double.control("operator", kind="trains", steps=ARRIVES)
-        self.run_all("first")
+        stdout, stderr = self.troupe(*TYPED.split()[1:])
+        for line in SHOWN.splitlines():
+            pattern = r"\s+".join(re.escape(word).replace(r"\.\.\.", ".*") for word in line.split())
+            self.assertRegex(stdout + stderr, pattern)
         self.assertEqual(self.double.counters()["pods_created"], 2)
         self.all_gone()
 
@@ -269,6 +276,10 @@ class BadTest(CardsTest):
                 ({"plural": "trains"}, "config.manifest is missing"),
                 ({"manifest": {"kind": "A"}}, "config.manifest has to say its apiVersion"),
                 ({"manifest": {"kind": "A", "apiVersion": "v1"}}, "config.plural is missing"),
+                ({"manifest": {"kind": "A", "apiVersion": "a/../v1"}, "plural": "as"},
+                 "config.manifest.apiVersion has to be GROUP/VERSION, as ray.io/v1"),
+                ({"manifest": {"kind": "A", "apiVersion": "v1"}, "plural": "a/b"},
+                 "config.plural has to be of small letters, digits and -"),
                 ({"manifest": {"kind": "A", "apiVersion": "v1"}, "plural": "as", "status": []},
                  "config.status has no rule with `phase: succeeded`"),
                 ({"manifest": {"kind": "A", "apiVersion": "v1", "a": "${x}"}, "plural": "as",
