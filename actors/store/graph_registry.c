@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#include "runtime/memory.h"
+
 uint64_t tr_graph_number(const uint8_t *hash)
 {
     uint64_t number;
@@ -35,12 +37,29 @@ static void end_turn(struct tr_graph_registry *registry)
     atomic_store_explicit(&registry->is_taken, false, memory_order_release);
 }
 
+/* Whoever comes first makes the table. It is not made under the turn, which nobody waits in. */
+static int make_places(struct tr_graph_registry *registry)
+{
+    struct tri_registered_graph *none = NULL;
+    if (atomic_load(&registry->places) != NULL) {
+        return 0;
+    }
+    struct tri_registered_graph *places = tr_alloc_zero(TR_GRAPH_REGISTRY_MAX, sizeof *places);
+    if (places == NULL) {
+        return TR_MEMORY;
+    }
+    if (!atomic_compare_exchange_strong(&registry->places, &none, places)) {
+        tr_free(places);
+    }
+    return 0;
+}
+
 /* The place of a number, or NULL. */
 static struct tri_registered_graph *find_place(struct tr_graph_registry *registry, uint64_t number)
 {
-    for (uint32_t i = 0; i < TR_GRAPH_REGISTRY_MAX; i++) {
-        struct tri_registered_graph *place =
-            &registry->places[(number + i) % TR_GRAPH_REGISTRY_MAX];
+    struct tri_registered_graph *places = atomic_load(&registry->places);
+    for (uint32_t i = 0; places != NULL && i < TR_GRAPH_REGISTRY_MAX; i++) {
+        struct tri_registered_graph *place = &places[(number + i) % TR_GRAPH_REGISTRY_MAX];
         uint64_t there = atomic_load(&place->number);
         if (there == number || there == 0) {
             return there == number ? place : NULL;
@@ -55,9 +74,9 @@ static struct tri_registered_graph *find_place(struct tr_graph_registry *registr
  */
 static struct tri_registered_graph *find_free(struct tr_graph_registry *registry, uint64_t number)
 {
+    struct tri_registered_graph *places = atomic_load(&registry->places);
     for (uint32_t i = 0; i < TR_GRAPH_REGISTRY_MAX; i++) {
-        struct tri_registered_graph *place =
-            &registry->places[(number + i) % TR_GRAPH_REGISTRY_MAX];
+        struct tri_registered_graph *place = &places[(number + i) % TR_GRAPH_REGISTRY_MAX];
         if (atomic_load(&place->graph) == NULL) {
             return place;
         }
@@ -65,18 +84,31 @@ static struct tri_registered_graph *find_free(struct tr_graph_registry *registry
     return NULL;
 }
 
-/* Takes the graph away where nobody holds it; the caller frees it. */
-static struct tr_graph *take_unheld(struct tri_registered_graph *place)
+/* Takes the graph of a place away, if it has one. */
+static struct tr_graph *take(struct tr_graph_registry *registry, struct tri_registered_graph *place)
+{
+    struct tr_graph *graph = atomic_exchange(&place->graph, NULL);
+    if (graph != NULL) {
+        registry->count--;
+    }
+    return graph;
+}
+
+/* The same where nobody holds it; the caller frees it. */
+static struct tr_graph *take_unheld(struct tr_graph_registry *registry,
+                                    struct tri_registered_graph *place)
 {
     bool is_held = place->program_holds > 0 || place->is_launchers || place->is_schedules;
-    return is_held ? NULL : atomic_exchange(&place->graph, NULL);
+    return is_held ? NULL : take(registry, place);
 }
 
 void tr_graph_registry_fini(struct tr_graph_registry *registry)
 {
-    for (uint32_t i = 0; i < TR_GRAPH_REGISTRY_MAX; i++) {
-        tr_graph_free(atomic_exchange(&registry->places[i].graph, NULL));
+    struct tri_registered_graph *places = atomic_exchange(&registry->places, NULL);
+    for (uint32_t i = 0; registry->count > 0; i++) {
+        tr_graph_free(take(registry, &places[i]));
     }
+    tr_free(places);
 }
 
 /* Puts the graph in its place where it is not; `was_there` says whether an equal one is. */
@@ -97,6 +129,7 @@ static int put(struct tr_graph_registry *registry, struct tr_graph *graph, uint6
     if (there == NULL) {
         atomic_store(&place->graph, graph);
         atomic_store(&place->number, number);
+        registry->count++;
     }
     place->program_holds++;
     return 0;
@@ -107,9 +140,12 @@ int tr_graph_registry_put(struct tr_graph_registry *registry, struct tr_graph *g
 {
     uint64_t wanted = tr_graph_number(graph->hash);
     bool was_there = true;
-    take_turn(registry);
-    int error = put(registry, graph, wanted, &was_there);
-    end_turn(registry);
+    int error = make_places(registry);
+    if (error == 0) {
+        take_turn(registry);
+        error = put(registry, graph, wanted, &was_there);
+        end_turn(registry);
+    }
     /* The graph was given away by the call: what is not put is freed, also on an error. */
     if (was_there) {
         tr_graph_free(graph);
@@ -140,7 +176,7 @@ void tr_graph_registry_drop(struct tr_graph_registry *registry, uint64_t number)
     struct tri_registered_graph *place = find_place(registry, number);
     TR_ASSERT(place != NULL && place->program_holds > 0);
     place->program_holds--;
-    struct tr_graph *last = take_unheld(place);
+    struct tr_graph *last = take_unheld(registry, place);
     end_turn(registry);
     /* Behind the turn, because freeing a large graph takes long. */
     tr_graph_free(last);
@@ -172,7 +208,7 @@ static void release(struct tr_graph_registry *registry, uint64_t number, bool is
     struct tri_registered_graph *place = find_place(registry, number);
     if (place != NULL) {
         *(is_schedules ? &place->is_schedules : &place->is_launchers) = false;
-        last = take_unheld(place);
+        last = take_unheld(registry, place);
     }
     end_turn(registry);
     tr_graph_free(last);

@@ -31,8 +31,9 @@ struct tri_registered_graph {
 };
 
 struct tr_graph_registry {
-    atomic_bool is_taken; /* a spin lock of those that change something */
-    struct tri_registered_graph places[TR_GRAPH_REGISTRY_MAX];
+    atomic_bool is_taken;                        /* a spin lock of those that change something */
+    uint32_t count;                              /* graphs that are in it; under is_taken */
+    struct tri_registered_graph *_Atomic places; /* TR_GRAPH_REGISTRY_MAX; made for the first one */
 };
 
 /* The number of a hash of TR_GRAPH_HASH_BYTES. Never 0. */
@@ -44,7 +45,7 @@ void tr_graph_registry_fini(struct tr_graph_registry *registry);
 /*
  * Puts a graph that has its hash in the graph registry and holds it for the program. It is the
  * registry's from now on, also on failure; `number` finds it, or the equal one that was there.
- * Errors: TR_LIMIT (TR_GRAPH_REGISTRY_MAX), TR_EXISTS (another graph of that number).
+ * Errors: TR_LIMIT (TR_GRAPH_REGISTRY_MAX), TR_EXISTS (another graph of that number), TR_MEMORY.
  */
 TR_MUST_USE int tr_graph_registry_put(struct tr_graph_registry *registry, struct tr_graph *graph,
                                       uint64_t *number);
