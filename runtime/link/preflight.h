@@ -28,4 +28,10 @@ struct tri_preflight_needs {
  */
 TR_MUST_USE int tri_preflight_check(struct tri_preflight_needs needs, char *words);
 
+/*
+ * Whether so many threads are far from each bound on them, as the system's files say, which lie
+ * below `root` ("": those of this machine). False: a bound is near, or not in sight.
+ */
+TR_MUST_USE bool tri_preflight_has_threads(const char *root, uint32_t wanted);
+
 #endif
