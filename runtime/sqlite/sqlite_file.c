@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -310,8 +311,19 @@ static void make_private(const struct tri_sqlite *self)
     }
 }
 
+/*
+ * Each allocation of the library would take a lock of all threads, to count what nobody asks for.
+ * What began the library before may have chosen otherwise, and then it stays so.
+ */
+static void begin_library(void)
+{
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static int open_connection(struct tri_sqlite *self, const char *vfs)
 {
+    static pthread_once_t has_begun = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&has_begun, begin_library);
     if (!self->read_only && vfs == NULL) {
         make_private(self);
     }
