@@ -438,6 +438,12 @@ TR_MUST_USE int tr_host_counters(struct tr_host *host, uint64_t *counters);
 void tr_host_journal_figures(const struct tr_host *host, struct tr_journal_figures *figures);
 void tr_host_service_figures(const struct tr_host *host, struct tr_service_figures *figures);
 
+/*
+ * Waits until the store's tables have what is acknowledged, as long as they can be written: for a
+ * reader of this process. The program's thread.
+ */
+void tr_host_catch_up(const struct tr_host *host);
+
 /* A message that no actor took, and the reason. */
 struct tr_dead_letter {
     struct tr_envelope envelope;

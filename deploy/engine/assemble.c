@@ -618,9 +618,11 @@ int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_tex
     return error;
 }
 
+/* A reader waits for the tables by itself, but looks at them from outside, and now and then. */
 int tr_live_read(struct tr_live *live, char *explain, struct tr_reader **reader)
 {
     bool is_open = live->reader != NULL;
+    tr_host_catch_up(live->host);
     int error = is_open ? tr_reader_refresh(live->reader)
                         : tr_history_open(live->folder, explain, &live->reader);
     if (error != 0) {

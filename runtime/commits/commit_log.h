@@ -124,6 +124,13 @@ struct tri_commit_log_lag {
 /* Any thread may ask, while the store is open. */
 struct tri_commit_log_lag tri_commit_log_lag(struct tri_store *store);
 
+/*
+ * Waits until the tables have what the log had before the call, as long as they can be written: for
+ * a reader of the engine's own process, who then need not ask for it. Any thread, while the store
+ * is open.
+ */
+void tri_commit_log_catch_up(struct tri_store *store);
+
 /* The store behind a log, for what is about one kind of store; any other store is its own. */
 struct tri_store *tri_commit_log_below(struct tri_store *store);
 

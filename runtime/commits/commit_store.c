@@ -733,6 +733,18 @@ int tri_commit_log_store(struct tri_store *store, struct tri_commit_log *log,
     return 0;
 }
 
+/* Called with the mutex. */
+static struct tri_commit_log_lag lag_of(const struct logged *self)
+{
+    struct tri_commit_log_lag lag = {.commits = self->taken.count + self->list.count,
+                                     .bytes = waiting_bytes(self),
+                                     .bytes_max = self->limits.bytes_max,
+                                     .sequence = self->applied,
+                                     .applied = self->applied};
+    lag.sequence += lag.commits; /* which follow each other */
+    return lag;
+}
+
 struct tri_commit_log_lag tri_commit_log_lag(struct tri_store *store)
 {
     if (store->ops != &logged_ops) {
@@ -740,14 +752,23 @@ struct tri_commit_log_lag tri_commit_log_lag(struct tri_store *store)
     }
     struct logged *self = of(store);
     pthread_mutex_lock(&self->mutex);
-    struct tri_commit_log_lag lag = {.commits = self->taken.count + self->list.count,
-                                     .bytes = waiting_bytes(self),
-                                     .bytes_max = self->limits.bytes_max,
-                                     .sequence = self->applied,
-                                     .applied = self->applied};
-    lag.sequence += lag.commits; /* which follow each other */
+    struct tri_commit_log_lag lag = lag_of(self);
     pthread_mutex_unlock(&self->mutex);
     return lag;
+}
+
+void tri_commit_log_catch_up(struct tri_store *store)
+{
+    if (store->ops != &logged_ops || !of(store)->has_thread) {
+        return;
+    }
+    struct logged *self = of(store);
+    pthread_mutex_lock(&self->mutex);
+    uint64_t wanted = lag_of(self).sequence;
+    while (self->applied < wanted && self->error == 0) {
+        press(self);
+    }
+    pthread_mutex_unlock(&self->mutex);
 }
 
 struct tri_store *tri_commit_log_below(struct tri_store *store)

@@ -341,6 +341,13 @@ void tr_host_journal_figures(const struct tr_host *host, struct tr_journal_figur
     }
 }
 
+void tr_host_catch_up(const struct tr_host *host)
+{
+    if (host->store != NULL) {
+        tri_commit_log_catch_up(host->store);
+    }
+}
+
 void tr_host_service_figures(const struct tr_host *host, struct tr_service_figures *figures)
 {
     *figures = (struct tr_service_figures){0};

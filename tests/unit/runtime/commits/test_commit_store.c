@@ -299,6 +299,34 @@ static void test_what_waits_for_the_tables_is_counted(void **state)
     stand_free(stand);
 }
 
+/* The engine's own reader does not ask from outside, and is not held by tables that are locked. */
+static void test_the_tables_catch_up_when_they_can(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&patient);
+    struct tri_store *store = stand_open(stand);
+    char path[128];
+    sqlite3 *database = NULL;
+    tri_commit_log_catch_up(store); /* there is nothing */
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
+    assert_int_equal(COMMIT(store, 2, op_actor(1, 2, 1, "b")), 0);
+    expect_in_tables(stand, "");
+    tri_commit_log_catch_up(store);
+    expect_in_tables(stand, "1|1\n1|2\n");
+    assert_int_equal(tri_commit_log_lag(store).commits, 0);
+    tri_commit_log_catch_up(tri_commit_log_below(store)); /* which has no log */
+    stand_path(stand, "troupe.db", path, sizeof path);
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(COMMIT(store, 3, op_actor(1, 3, 1, "c")), 0);
+    assert_int_equal(sqlite3_exec(database, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    tri_commit_log_catch_up(store);
+    assert_int_equal(tri_commit_log_lag(store).commits, 1);
+    assert_int_equal(sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 static void test_closing_applies_all_and_leaves_no_log(void **state)
 {
     (void)state;
@@ -524,6 +552,7 @@ int main(void)
         cmocka_unit_test(test_the_window_ends_by_itself),
         cmocka_unit_test(test_a_window_writes_what_is_left),
         cmocka_unit_test(test_what_waits_for_the_tables_is_counted),
+        cmocka_unit_test(test_the_tables_catch_up_when_they_can),
         cmocka_unit_test(test_closing_applies_all_and_leaves_no_log),
         cmocka_unit_test(test_who_opens_it_behind_a_kill_sees_all),
         cmocka_unit_test(test_the_fence_stands_before_the_log),
