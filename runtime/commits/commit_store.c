@@ -133,11 +133,10 @@ static void list_free(struct waiting_list *list)
 
 /* ---- Applying. ------------------------------------------------------------------------------- */
 
-/* Fills the batch with what is left of the entries, and the mark behind the last one. */
+/* Fills the empty batch with what is left of the entries, and the mark behind the last one. */
 static int gather(struct logged *self, const struct waiting *first, const struct tri_op *mark)
 {
     int error = 0;
-    tri_commit_batch_clear(&self->batch);
     for (const struct waiting *entry = first; error == 0 && entry != NULL; entry = entry->next) {
         error = tri_commit_entry_unpack(
             (struct tr_bytes){.data = entry->bytes, .size = entry->size}, &self->batch);
