@@ -3,7 +3,8 @@
  *
  * Each part is opened with O_NOFOLLOW from the descriptor of the previous one. So a process that
  * renames folders or replaces them by links during the walk cannot lead it out of the folder; at
- * worst the walk fails. One openat of the whole path would follow links in all parts but the last.
+ * worst the walk fails. One openat of the whole path would follow links in all parts but the last;
+ * openat2 (Linux 5.6) does not, and opens the way at once where all of it is there.
  * Folders on the way are O_PATH: passing through needs the right to search, not to read.
  *
  * Errors are those of tri_below_error, and errno stays as the failed call set it.
@@ -12,8 +13,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/env/env_limits.h"
@@ -122,15 +125,50 @@ void tri_below_place_close(struct tri_below_place *place)
 }
 
 /*
- * Each folder on the way is closed when the next one is open. The caller's folder is not: the
+ * Where the way cannot be opened at once it is walked, which makes what is missing and says what is
+ * wrong. Each folder on it is closed when the next one is open. The caller's folder is not: the
  * result may refer to it (`is_own` is false then).
  */
+/* Takes all parts but the last one, which have folders on the way between them. */
+static struct tr_text take_parents(struct tr_text *name)
+{
+    const char *slash = memrchr(name->data, '/', name->size);
+    struct tr_text parents = {.data = name->data};
+    if (slash != NULL) {
+        parents.size = (size_t)(slash - name->data);
+        name->data += parents.size + 1;
+        name->size -= parents.size + 1;
+    }
+    return parents;
+}
+
+/* Opens all of the way in one call. -1: a part is missing or a link, or the kernel is old. */
+static int open_parents(int folder, struct tr_text parents)
+{
+    char path[TR_PATH_BYTES_MAX];
+    struct open_how how = {.flags = O_PATH | FOLDER_FLAGS, .resolve = RESOLVE_NO_SYMLINKS};
+    if (parents.size == 0) {
+        return -1;
+    }
+    memcpy(path, parents.data, parents.size);
+    path[parents.size] = '\0';
+    return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+}
+
 int tri_below_find(int folder, struct tr_text name, mode_t mode, struct tri_below_place *out)
 {
     struct tri_below_place place = {.folder = folder};
     int error = tri_below_check(name);
     if (error != 0) {
         return error;
+    }
+    struct tr_text last = name;
+    int parent = open_parents(folder, take_parents(&last));
+    if (parent >= 0) {
+        place = (struct tri_below_place){.folder = parent, .is_own = true};
+        put_part(&place, last);
+        *out = place;
+        return 0;
     }
     put_part(&place, take_part(&name));
     while (name.size > 0) {
