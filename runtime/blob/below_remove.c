@@ -197,27 +197,42 @@ static int remove_folder(struct removal *removal, int parent, const char *name, 
     return TR_BUSY;
 }
 
+static bool remove_empty(const struct tri_below_place *place)
+{
+    return unlinkat(place->folder, place->last, AT_REMOVEDIR) == 0;
+}
+
 /*
+ * Empties a folder, and removes it from its place, unless that is NULL: this is a quicker way to
+ * see that nothing is left than one more pass.
+ *
  * A pass that moved a folder to the top is no idle one: it has reduced the depth of the tree, so
  * the number of such passes is bounded.
  */
-int tri_below_empty(int folder)
+static int empty(int folder, const struct tri_below_place *place)
 {
     struct removal removal = {.top = folder};
-    size_t count = 1;
+    bool is_left = true;
     unsigned idle_passes =
         0; /* that moved nothing; bounds them against processes that keep adding files */
     int error = 0;
-    while (idle_passes < PASSES_MAX && error == 0 && count > 0) {
+    while (idle_passes < PASSES_MAX && error == 0 && is_left) {
         unsigned before = removal.brought;
+        size_t count;
         int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0) {
             return tri_below_error();
         }
         error = pass(&removal, fd, 0, &count);
         idle_passes = removal.brought != before ? 0 : idle_passes + 1;
+        is_left = count > 0 && !(error == 0 && place != NULL && remove_empty(place));
     }
-    return error == 0 && count > 0 ? TR_BUSY : error;
+    return error == 0 && is_left ? TR_BUSY : error;
+}
+
+int tri_below_empty(int folder)
+{
+    return empty(folder, NULL);
 }
 
 int tri_below_remove(int folder, struct tr_text name)
@@ -227,10 +242,14 @@ int tri_below_remove(int folder, struct tr_text name)
     if (error != 0) {
         return error;
     }
+    if (remove_empty(&place)) {
+        tri_below_place_close(&place);
+        return 0;
+    }
     /* The folder itself can be the top: folders moved there are emptied with it. */
     int fd = open_to_empty(place.folder, place.last);
     if (fd >= 0) {
-        error = tri_below_empty(fd);
+        error = empty(fd, &place);
         close(fd);
         bool is_removed = error != 0 || unlink_in(place.folder, place.last, AT_REMOVEDIR);
         error = is_removed ? error : tri_below_error();
