@@ -12,7 +12,8 @@
 
 struct real_env {
     struct tr_env base;
-    void *context;
+    void *context; /* of links within the process */
+    void *wires;   /* to other hosts; NULL: there are none */
 };
 
 static uint64_t read_clock(clockid_t clock)
@@ -54,8 +55,12 @@ static int real_link_open(struct tr_env *env, uint32_t place, struct tri_channel
 static int real_wire_open(struct tr_env *env, const struct tri_directory *directory,
                           const char *address, struct tri_wire **wire)
 {
-    const struct real_env *real = (const struct real_env *)env;
-    return tri_tcp_wire_open(real->context, directory, address, wire);
+    struct real_env *real = (struct real_env *)env;
+    if (real->wires == NULL) {
+        real->wires = tri_zmq_context_new(1);
+    }
+    return real->wires == NULL ? TR_SYSTEM
+                               : tri_tcp_wire_open(real->wires, directory, address, wire);
 }
 
 static const struct tr_env_ops real_ops = {
@@ -73,7 +78,8 @@ int tri_env_real_new(struct tr_env **out)
         return TR_MEMORY;
     }
     real->base.ops = &real_ops;
-    real->context = tri_zmq_context_new();
+    real->context = tri_zmq_context_new(0);
+    real->wires = NULL;
     if (real->context == NULL) {
         tr_free(real);
         return TR_SYSTEM;
@@ -86,6 +92,7 @@ void tri_env_real_free(struct tr_env *env)
 {
     if (env != NULL) {
         struct real_env *real = (struct real_env *)env;
+        tri_zmq_context_free(real->wires);
         tri_zmq_context_free(real->context);
         tr_free(real);
     }

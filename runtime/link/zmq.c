@@ -61,17 +61,17 @@ void tri_zmq_context_free(void *context)
 
 /*
  * Makes a socket and closes it, because libzmq starts its threads with the first socket and aborts
- * the process when it cannot. Links within the process need none of its threads for I/O.
+ * the process when it cannot.
  *
  * The library asks for the number of the protocol `pgm` when it begins, for which the C library
  * would look into a hundred folders for a database that hardly any machine has.
  */
-void *tri_zmq_context_new(void)
+void *tri_zmq_context_new(int io_threads)
 {
     (void)__nss_configure_lookup("protocols", "files");
     void *context = zmq_ctx_new();
     if (context != NULL) {
-        (void)zmq_ctx_set(context, ZMQ_IO_THREADS, 0);
+        (void)zmq_ctx_set(context, ZMQ_IO_THREADS, io_threads);
     }
     /* The library's threads start with the first socket: now, while resources are available. */
     void *first = context == NULL ? NULL : zmq_socket(context, ZMQ_PAIR);

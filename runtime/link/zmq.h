@@ -7,10 +7,13 @@
 
 #include "runtime/link/link.h"
 
-/* A ZeroMQ context for one host. NULL: the system refused. */
-void *tri_zmq_context_new(void);
+/*
+ * A ZeroMQ context of one host, with so many threads for I/O: links within the process need none,
+ * wires to other hosts one. NULL: the system refused.
+ */
+void *tri_zmq_context_new(int io_threads);
 
-/* Frees it, after all its links are closed. */
+/* Frees it, after all its links or wires are closed. */
 void tri_zmq_context_free(void *context);
 
 /*
