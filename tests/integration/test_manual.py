@@ -12,10 +12,10 @@ from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
 
 class ManualTest(ProgramTest):
     def page(self, *words):
-        """A page as it is read: (text, what troff complains of)."""
+        """A page as it is read, no word divided: (text, what troff complains of)."""
         source = self.troupe("help", "--man", *words)[0]
-        done = subprocess.run(["groff", "-man", "-ww", "-Tascii", "-P-c", "-P-b", "-P-u"],
-                              input=source, text=True, capture_output=True, timeout=LIMIT_S)
+        groff = ["groff", "-man", "-ww", "-rHY=0", "-Tascii", "-P-c", "-P-b", "-P-u"]
+        done = subprocess.run(groff, input=source, text=True, capture_output=True, timeout=LIMIT_S)
         return done.stdout, done.stderr
 
     def commands(self):
