@@ -175,6 +175,7 @@ DIRECTIONS = [
     ("plugins/http", "plugins/sdk/json.h", "plugins/builtin/registry.h"),
     ("plugins/pod", "plugins/pod/pod.h", "plugins/armada/armada.h"),
     ("plugins/kubernetes", "plugins/cards/cards.h", "plugins/armada/armada.h"),
+    ("deploy/pack", "actors/graph/document/yaml.h", "plugins/cards/cards.h"),
     ("plugins/cards", "plugins/cards/cards.h", "plugins/kubernetes/kubernetes.h"),
     ("plugins/armada", "plugins/armada/armada.h", "plugins/process/process.h"),
     ("plugins/builtin", "plugins/armada/armada.h", "plugins/armada/job.h"),
