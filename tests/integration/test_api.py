@@ -78,7 +78,6 @@ REST = [
     (["/healthcheck"], 200, "ok\n"),
     (["/healthcheck", "-I"], 200, ""),
     (["/nothing"], 404, (5, "there is nothing here")),
-    (["/"], 404, (5, "there is nothing here")),
     (["/api/v1/version/"], 404, (5, "there is nothing here")),
     (["/api/v1/version", "-X", "PUT"], 405, (12, "this path is not for this method")),
     (["/api/v1/version?x=1"], 400, (3, "x: 'x' is no field of flyteidl.admin.GetVersionRequest")),
@@ -96,8 +95,11 @@ REST = [
     (["/x", "-H", "content-type: application/grpc", "--http1.1"], 505,
      (12, "gRPC needs HTTP/2")),
     (["/a/%2e%2e/b", "--path-as-is"], 400, (3, None)),
-    (["/", "-H", "Host: evil.example"], 421, (7, None)),
-    (["/", "-H", "Origin: https://evil.example"], 403, (7, None)),
+    (["/x", "-H", "Host: evil.example"], 421, (7, None)),
+    (["/x", "-H", "Origin: https://evil.example"], 403, (7, None)),
+    (["/", "-H", "Host: evil.example"], 421,
+     "this host is not served here; name it localhost, or by its IP address"),
+    (["/", "-H", "Origin: https://evil.example"], 403, "a page of another site may not ask this"),
 ]
 
 # Options that are refused before anything begins, and the words.
