@@ -34,6 +34,12 @@
 /* How often a reader looks whether the tables have what he waits for. */
 #define LOOK_MS 2
 
+/*
+ * What counts for a look whose folder is locked: by an engine that has just come, or by one that
+ * lost its server and has nothing to write, so that nothing will change.
+ */
+#define LOCKED_LOOK_MS 500
+
 static const char claim_log[] =
     "UPDATE commit_log SET incarnation = $1, last_sequence = greatest(last_sequence, $2)"
     " WHERE host = $3::bigint AND incarnation <= $1 RETURNING last_sequence";
@@ -651,15 +657,17 @@ static int apply_rest(const struct tri_store_options *options)
     return error;
 }
 
-/* One look later, for which an engine on this machine is called. */
+/* One look later, for which an engine on this machine is called; it counts `look_ms`. */
 static int look_again(struct tri_postgres *self, const struct tri_store_options *options,
-                      uint64_t *applied)
+                      uint64_t *applied, uint32_t *look_ms)
 {
     bool is_held = false;
     uint64_t end = 0;
     int error = has_engine(self, &is_held);
+    *look_ms = LOOK_MS;
     if (error == 0 && !is_held) {
         error = apply_rest(options);
+        *look_ms = error == TR_STORE_LOCKED ? LOCKED_LOOK_MS : LOOK_MS;
         error = error == TR_STORE_LOCKED ? 0 : error; /* one has come meanwhile, and applies it */
     }
     if (error == 0) {
@@ -681,10 +689,11 @@ int tri_postgres_log_wait(struct tri_postgres *self, const struct tri_store_opti
     int error = look_ahead(self, &end, &applied);
     while (error == 0 && applied < end && still_ms < TR_COMMIT_LOG_READER_MS) {
         uint64_t before = applied;
-        if (look_again(self, options, &applied) != 0) {
+        uint32_t look_ms = 0;
+        if (look_again(self, options, &applied, &look_ms) != 0) {
             break;
         }
-        still_ms = applied == before ? still_ms + LOOK_MS : 0;
+        still_ms = applied == before ? still_ms + look_ms : 0;
     }
     return self->connection == NULL ? TR_BUSY : error;
 }
