@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 from flyte_clients import CLIENT, ClientTest
-from program import LIMIT_S
+from program import LIMIT_S, wait_until
 from test_flyte import DECIDE, KIT_PYTHON
 
 # Each kind of node, with its default launch plans.
@@ -65,6 +65,9 @@ limit.gate_node.signal.type.CopyFrom(INTEGER)
 limit.gate_node.signal.output_variable_name = "o0"
 workflow("flows.gates", {}, [ship, limit], {"o0": promise("n1")})
 plan("flows.gates", "flows.gates")
+alone = plan("flows.alone", "flows.gates")
+alone.spec.concurrency_policy.max = 1
+again(alone)
 nap = core_workflow_pb2.Node(id="n0")
 nap.gate_node.sleep.duration.FromMilliseconds(1)
 workflow("flows.empty", {}, [nap], {})
@@ -408,6 +411,31 @@ class ExecutionsTest(ClientTest):
     def test_one_of_many_gets_a_name(self):
         codes = self.ask("same_name", plan="flows.empty", name="wanted", count=12)
         self.assertEqual(codes, 11 * ["ALREADY_EXISTS"] + ["OK"])
+
+    def test_a_plan_that_runs_often_enough(self):
+        """Its concurrency is no name that is taken, which clients take for success."""
+        def create(name, code=("OK", "")):
+            fields = dict(WHERE, name=name, spec={"launch_plan": plan_id("flows.alone")})
+            return ("CreateExecution", fields), list(code)
+
+        def again(method, name, code):
+            return (method, {"id": dict(WHERE, name="first"), "name": name}), list(code)
+        first = {"id": dict(WHERE, name="first")}
+        words = "as many executions of its launch plan run as its concurrency policy lets run"
+        used_up = ("RESOURCE_EXHAUSTED", words)
+        rows = [create("first"), create("second", used_up), create("second", used_up),
+                create("", used_up), again("RelaunchExecution", "third", used_up)]
+        self.assertEqual(self.ask("outcomes", calls=[call for call, _ in rows]),
+                         [outcome for _, outcome in rows])
+        self.assertEqual([each["execution"] for each in self.document("list")], ["first"])
+        status, _, body = self.curl(
+            self.address, "/api/v1/executions", "-d", json.dumps(rows[1][0][1]),
+            "-H", "content-type: application/json")
+        self.assertEqual([status, json.loads(body)["code"]], [429, 8])
+        self.assertEqual(self.ask("outcomes", calls=[["TerminateExecution", first]]),
+                         [["OK", ""]])
+        wait_until(lambda: self.ask("outcomes", calls=[create("second")[0]]) == [["OK", ""]],
+                   "the plan has room again")
 
     def test_what_was_acknowledged_is_there_after_a_kill(self):
         for _ in range(3):
