@@ -35,6 +35,8 @@ struct tr_api_services {
     const struct tr_api_uploads *uploads; /* upload.h; NULL: nothing is taken */
     const struct tr_api_downloads *downloads; /* download.h; NULL: nothing is given */
     struct tr_desk *desk; /* executions (deploy/api_runs/); NULL: none are served */
+    const char *logs;     /* the path of what tasks wrote, a template with {project}, {domain} and
+                             {name}, which takes ?node=; NULL: nobody at this port has it */
 };
 
 /* What a client may do; each may do what stands before it, too. */

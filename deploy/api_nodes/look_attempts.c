@@ -8,6 +8,7 @@
 #include "actors/graph/document/json.h"
 #include "actors/graph/flyte/flyte_message.h"
 #include "deploy/api_nodes/look_nodes.h"
+#include "deploy/api_wire/rest.h"
 #include "deploy/common/schemas.h"
 #include "deploy/history/elements.h"
 #include "schemas/codec/error.h"
@@ -154,14 +155,82 @@ bool tr_look_element_attempts_read(struct tr_look *look, const char *word, uint3
     return !tr_desk_failed(look->job, error);
 }
 
+/* ------------------------------------------------------------- what tasks wrote */
+
+/*
+ * By which URL the port gives what a node's tasks wrote; empty: it gives nothing. Who came by a
+ * socket file has no host, and gets a path.
+ */
+static struct tr_text node_logs(struct tr_look *look, struct tr_text path)
+{
+    struct tr_desk_job *job = look->job;
+    const struct tr_execution *row = &look->found.row;
+    const struct tr_rest_variable variables[] = {
+        {tr_text_of("project"), row->project},
+        {tr_text_of("domain"), row->domain},
+        {tr_text_of("name"), row->name},
+    };
+    struct tr_buffer url;
+    if (job->logs == NULL) {
+        return tr_text_of("");
+    }
+    tr_buffer_init(&url, 0);
+    if (job->authority.size > 0) {
+        tr_buffer_print(&url, "%s://%.*s", job->is_secure ? "https" : "http",
+                        TRI_TEXT(job->authority));
+    }
+    tr_rest_fill(tr_text_of(job->logs), variables, TR_COUNT_OF(variables), &url);
+    tr_buffer_add_string(&url, "?node=");
+    tr_rest_escape(path, "/", &url);
+    job->arena.error = job->arena.error != 0 ? job->arena.error : url.error;
+    struct tr_text kept = tr_arena_text(&job->arena, tr_buffer_text(&url));
+    tr_buffer_fini(&url);
+    return kept;
+}
+
+/* Begins a list of logs; how many it has then. */
+static size_t add_log_here(struct tr_desk_job *job, struct tr_text url,
+                           Flyteidl__Core__TaskLog **logs)
+{
+    static char name[] = "stdout and stderr";
+    Flyteidl__Core__TaskLog *log =
+        url.size == 0 ? NULL
+                      : tr_flyte_message_new(&job->arena, &flyteidl__core__task_log__descriptor);
+    if (log == NULL) {
+        return 0;
+    }
+    log->uri = tr_view_text(job, url);
+    log->name = name;
+    logs[0] = log;
+    return 1;
+}
+
 /* ------------------------------------------------------------- elements */
 
 /* How elements stand, as far as they are told. */
 struct elements {
     struct tr_desk_job *job;
+    struct tr_text logs; /* of the array; empty: there are none */
     Flyteidl__Event__ExternalResourceInfo **items;
     uint64_t count;
 };
+
+/* Of one that has begun: [17] behind the array, escaped. */
+static void add_element_log(const struct elements *elements,
+                            Flyteidl__Event__ExternalResourceInfo *info)
+{
+    struct tr_arena *arena = &elements->job->arena;
+    if (elements->logs.size == 0 || info->n_logs > 0) {
+        return;
+    }
+    info->logs = tr_arena_array(arena, 1, sizeof(void *));
+    if (info->logs != NULL) {
+        info->n_logs = add_log_here(
+            elements->job,
+            tr_arena_print(arena, "%.*s%%5B%u%%5D", TRI_TEXT(elements->logs), info->index),
+            info->logs);
+    }
+}
 
 static int take_entry(void *self, const struct tr_element_entry *entry)
 {
@@ -170,6 +239,7 @@ static int take_entry(void *self, const struct tr_element_entry *entry)
         Flyteidl__Event__ExternalResourceInfo *info = elements->items[entry->element];
         info->phase = flyte_phase_of_node(entry->phases[entry->phase_count - 1]);
         info->retry_attempt = entry->attempt;
+        add_element_log(elements, info);
     }
     return 0;
 }
@@ -226,12 +296,12 @@ static int make_elements(struct tr_desk_job *job, struct elements *elements)
     return elements->items == NULL ? TR_MEMORY : 0;
 }
 
-static int add_elements(struct tr_look *look, struct tr_text path,
+static int add_elements(struct tr_look *look, struct tr_text path, struct tr_text logs,
                         Flyteidl__Admin__TaskExecutionClosure *closure)
 {
     struct tr_desk_job *job = look->job;
     struct tr_progress progress;
-    struct elements elements = {.job = job};
+    struct elements elements = {.job = job, .logs = logs};
     int error = read_progress(look, path, &progress);
     elements.count = progress.total < TR_RUNS_ELEMENTS_MAX ? progress.total : TR_RUNS_ELEMENTS_MAX;
     if (error == 0) {
@@ -282,8 +352,8 @@ static Flyteidl__Core__TaskExecutionIdentifier *id_of(struct tr_look *look,
     return id;
 }
 
-/* Logs are a list of URIs in JSON. */
-static void add_logs(struct tr_desk_job *job, const struct tr_attempt *row,
+/* Of logs that lie elsewhere, a list of URIs in JSON, behind those that are here. */
+static void add_logs(struct tr_desk_job *job, const struct tr_attempt *row, struct tr_text here,
                      Flyteidl__Admin__TaskExecutionClosure *closure)
 {
     static char name[] = "logs";
@@ -292,7 +362,10 @@ static void add_logs(struct tr_desk_job *job, const struct tr_attempt *row,
     const struct tr_tree *tree =
         row->logs.size <= 2 ? NULL : tr_json_read(&job->arena, &report, 0, row->logs);
     uint32_t count = tree != NULL && tree->kind == TR_TREE_LIST ? tree->count : 0;
-    Flyteidl__Core__TaskLog **logs = tr_arena_array(&job->arena, count + 1, sizeof(void *));
+    Flyteidl__Core__TaskLog **logs = tr_arena_array(&job->arena, count + 2, sizeof(void *));
+    if (logs != NULL) {
+        closure->n_logs = add_log_here(job, here, logs);
+    }
     for (uint32_t i = 0; logs != NULL && i < count; i++) {
         Flyteidl__Core__TaskLog *log =
             tr_flyte_message_new(&job->arena, &flyteidl__core__task_log__descriptor);
@@ -329,14 +402,19 @@ static int add_array(struct tr_look *look, const struct tr_look_attempts *attemp
                      Flyteidl__Admin__TaskExecutionClosure *closure)
 {
     const struct tr_node_status *row = &attempts->node.row;
+    struct tr_text logs = node_logs(look, attempts->node.path);
     closure->phase = flyte_phase_of_node(row->phase);
+    closure->logs = tr_arena_array(&look->job->arena, 1, sizeof(void *));
+    if (closure->logs != NULL) {
+        closure->n_logs = add_log_here(look->job, logs, closure->logs);
+    }
     add_times(look->job, row->created_ms, row->started_ms, row->ended_ms, closure);
     add_error(look->job, row->code, row->flyte_message.size > 0 ? row->flyte_message : row->message,
               row->failure, closure);
-    return add_elements(look, attempts->node.path, closure);
+    return add_elements(look, attempts->node.path, logs, closure);
 }
 
-static void add_attempt(struct tr_look *look, const struct tr_attempt *row,
+static void add_attempt(struct tr_look *look, struct tr_text path, const struct tr_attempt *row,
                         Flyteidl__Admin__TaskExecutionClosure *closure)
 {
     struct tr_desk_job *job = look->job;
@@ -345,7 +423,11 @@ static void add_attempt(struct tr_look *look, const struct tr_attempt *row,
     closure->metadata->plugin_identifier = tr_view_text(job, row->plugin);
     add_times(job, row->created_ms, row->started_ms, row->ended_ms, closure);
     add_error(job, row->code, row->message, row->failure, closure);
-    add_logs(job, row, closure);
+    struct tr_text logs = node_logs(look, path);
+    if (logs.size > 0) {
+        logs = tr_arena_print(&job->arena, "%.*s%%40%u", TRI_TEXT(logs), row->attempt);
+    }
+    add_logs(job, row, logs, closure);
 }
 
 Flyteidl__Admin__TaskExecution *tr_look_attempt_view(struct tr_look *look,
@@ -372,7 +454,7 @@ Flyteidl__Admin__TaskExecution *tr_look_attempt_view(struct tr_look *look,
     if (attempts->is_array) {
         error = add_array(look, attempts, closure);
     } else {
-        add_attempt(look, &attempts->items[at], closure);
+        add_attempt(look, attempts->node.path, &attempts->items[at], closure);
     }
     job->arena.error = job->arena.error != 0 ? job->arena.error : error;
     return job->arena.error == 0 ? view : NULL;

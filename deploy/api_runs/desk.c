@@ -287,6 +287,7 @@ static struct tr_desk_job *job_new(struct tr_api_call *call, const ProtobufCMess
                                 .method = tr_api_call_method(call),
                                 .is_secure = tr_api_call_is_secure(call),
                                 .downloads = tr_api_call_services(call)->downloads,
+                                .logs = tr_api_call_services(call)->logs,
                                 .descriptor = request->descriptor,
                                 .request_bytes = size,
                                 .work = work};

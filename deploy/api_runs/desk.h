@@ -32,6 +32,7 @@ struct tr_desk_job {
     struct tr_text authority; /* by which the client came, and whether by TLS */
     bool is_secure;
     const struct tr_api_downloads *downloads; /* or NULL */
+    const char *logs;                         /* as struct tr_api_services has it; or NULL */
 
     /* While a reader has it. */
     struct tr_reader *reader;

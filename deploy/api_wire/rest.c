@@ -122,3 +122,47 @@ bool tr_rest_unescape(struct tr_arena *arena, struct tr_text text, bool is_query
     *plain = (struct tr_text){.data = copy == NULL ? "" : copy, .size = size};
     return copy != NULL && tr_utf8_valid(*plain);
 }
+
+/* ------------------------------------------------------------------ writing */
+
+void tr_rest_escape(struct tr_text text, const char *others, struct tr_buffer *escaped)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        char byte = text.data[i];
+        bool is_plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                        (byte >= '0' && byte <= '9') ||
+                        (byte != '\0' && (strchr("-._~", byte) != NULL || strchr(others, byte)));
+        if (is_plain) {
+            tr_buffer_add(escaped, &byte, 1);
+        } else {
+            tr_buffer_print(escaped, "%%%02X", (unsigned)(unsigned char)byte);
+        }
+    }
+}
+
+static struct tr_text value_of(struct tr_text field, const struct tr_rest_variable *variables,
+                               size_t count)
+{
+    size_t at = 0;
+    while (at < count && !tr_text_equal(variables[at].field, field)) {
+        at++;
+    }
+    TR_ASSERT(at < count);
+    return variables[at].value;
+}
+
+void tr_rest_fill(struct tr_text template, const struct tr_rest_variable *variables, size_t count,
+                  struct tr_buffer *path)
+{
+    struct tr_text segment;
+    while (next_segment(&template, &segment)) {
+        bool is_variable = segment.size > 2 && segment.data[0] == '{';
+        tr_buffer_add_string(path, "/");
+        if (is_variable) {
+            struct tr_text field = {.data = segment.data + 1, .size = segment.size - 2};
+            tr_rest_escape(value_of(field, variables, count), "", path);
+        } else {
+            tr_buffer_add_text(path, segment);
+        }
+    }
+}

@@ -5,6 +5,7 @@
 #define TR_DEPLOY_API_WIRE_REST_H
 
 #include "actors/graph/document/arena.h"
+#include "actors/graph/document/buffer.h"
 #include "deploy/api_wire/api_limits.h"
 
 /* A variable of a template and what stands in its place, still escaped. */
@@ -33,5 +34,18 @@ bool tr_rest_parameter(struct tr_text *query, struct tr_text *name, struct tr_te
  */
 bool tr_rest_unescape(struct tr_arena *arena, struct tr_text text, bool is_query,
                       struct tr_text *plain);
+
+/*
+ * Appends a text as a path or a query may hold it: letters, digits and -._~ as they are, and those
+ * in `others`, and all else escaped. Errors stay in the buffer.
+ */
+void tr_rest_escape(struct tr_text text, const char *others, struct tr_buffer *escaped);
+
+/*
+ * Appends the path that has these values in the place of a template's variables, which they are
+ * all: what tr_rest_match takes apart. They are escaped here. Errors stay in the buffer.
+ */
+void tr_rest_fill(struct tr_text template, const struct tr_rest_variable *variables, size_t count,
+                  struct tr_buffer *path);
 
 #endif

@@ -243,6 +243,7 @@ static int open_web(struct tr_api_options *options, const struct tr_live *live,
         count = add_parts(port, 0, parts, count);
         options->part_count = add_parts(port, count, tr_pages_parts(), TR_PAGES_PARTS);
         options->parts = port->parts;
+        options->services.logs = TR_WEB_LOGS;
     }
     return error;
 }

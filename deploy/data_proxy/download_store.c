@@ -17,6 +17,7 @@
 
 #include "actors/graph/value/literal.h"
 #include "deploy/api_wire/api_limits.h"
+#include "deploy/api_wire/rest.h"
 #include "deploy/common/clock.h"
 #include "deploy/data_proxy/data_proxy_limits.h"
 #include "runtime/memory.h"
@@ -241,27 +242,12 @@ static int find(void *self, const char *path, char file[PATH_MAX])
 
 /* ------------------------------------------------------------------ URLs */
 
-/* What a path of a URL may hold as it is; all else is escaped. */
-static void print_escaped(struct tr_text text, struct tr_buffer *buffer)
-{
-    for (size_t i = 0; i < text.size; i++) {
-        char byte = text.data[i];
-        bool is_plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                        (byte >= '0' && byte <= '9') || strchr("-._~/", byte) != NULL;
-        if (is_plain) {
-            tr_buffer_add(buffer, &byte, 1);
-        } else {
-            tr_buffer_print(buffer, "%%%02X", (unsigned)(unsigned char)byte);
-        }
-    }
-}
-
 static void sign(void *self, const struct tr_api_download_url *wanted, struct tr_buffer *url)
 {
     const struct tri_download_store *store = self;
     struct tr_buffer path;
     tr_buffer_init(&path, 0);
-    print_escaped(wanted->file, &path);
+    tr_rest_escape(wanted->file, "/", &path);
     const struct tr_signed_url signing = {
         .method = "GET", .path = tr_buffer_text(&path), .expires_s = wanted->expires_s};
     tr_buffer_print(url, "%s://%.*s" TR_API_DOWNLOAD_PATH "%.*s",

@@ -8,7 +8,7 @@
 #include "deploy/cli/commands.h"
 #include "deploy/web/handlers.h"
 
-#define EXECUTION TR_WEB_BASE "/executions/{project}/{domain}/{name}"
+#define EXECUTION TR_WEB_EXECUTION
 #define PLAN TR_WEB_BASE "/plans/{project}/{domain}/{plan}"
 #define EXECUTION_WORD "/{project}/{domain}/{name}"
 #define PLAN_WORD "{project}/{domain}/{plan}"
@@ -103,7 +103,7 @@ const struct tr_web_route tr_web_routes[] = {
      .schema = "explain"},
     {.name = "getLogs",
      .method = "GET",
-     .path = EXECUTION "/logs",
+     .path = TR_WEB_LOGS,
      .about = "What its tasks wrote to stdout and stderr",
      .role = TR_API_VIEW,
      .flags = TR_WEB_TAKES_NODE | TR_WEB_FOLLOWS,

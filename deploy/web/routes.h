@@ -7,9 +7,7 @@
 
 #include "deploy/api/call.h"
 #include "deploy/cli/command.h"
-
-#define TR_WEB_PREFIX "/api/troupe/"
-#define TR_WEB_BASE "/api/troupe/v1"
+#include "deploy/web/web.h"
 
 struct tr_web_job;
 

@@ -13,6 +13,14 @@
 #include "deploy/api/clients.h"
 #include "deploy/door/door.h"
 
+/* Where it is. */
+#define TR_WEB_PREFIX "/api/troupe/"
+#define TR_WEB_BASE "/api/troupe/v1"
+
+/* Of an execution; and what its tasks wrote, for who links to it. */
+#define TR_WEB_EXECUTION TR_WEB_BASE "/executions/{project}/{domain}/{name}"
+#define TR_WEB_LOGS TR_WEB_EXECUTION "/logs"
+
 struct tr_oidc;
 struct tr_web;
 

@@ -5,6 +5,7 @@ was applied.
 """
 
 import json
+import re
 import signal
 import subprocess
 import unittest
@@ -19,6 +20,7 @@ task("flows.add", "i['a'] + i['b']", {"a": INTEGER, "b": INTEGER})
 task("flows.double", "i['a'] * 2", {"a": INTEGER})
 task("flows.fail", "1 // 0", {})
 task("flows.env", "len(os.environ.get('GIVEN', ''))", {})
+task("flows.say", "print('said', i['a'], flush=True) or 1 // i['a']", {"a": INTEGER})
 deciding = task("flows.decide", "", {"size": INTEGER},
                 args=["python3", "@DECIDE@", "{{.outputPrefix}}", "{{.inputs.size}}"])
 deciding.template.container.env.add(key="_F_SS_C", value="as flytekit tells it apart")
@@ -53,6 +55,11 @@ workflow("flows.more", {}, [node("n4", "flows.decide", size=scalar(4))],
 plan("flows.more", "flows.more")
 workflow("flows.broken", {}, [node("n0", "flows.fail")], {"o0": promise("n0")})
 plan("flows.broken", "flows.broken")
+workflow("flows.saying", {}, [node("n0", "flows.say", a=scalar(7)),
+                              array("n1", "flows.say", a=numbers(1, 2, 3)),
+                              node("n2", "flows.say", a=scalar(0), after=["n0", "n1"])],
+         {"o0": promise("n0")})
+plan("flows.saying", "flows.saying")
 workflow("flows.half", {}, [node("n0", "flows.double", a=scalar(1)),
                             node("n1", "flows.fail", after=["n0"])], {"o0": promise("n0")})
 plan("flows.half", "flows.half")
@@ -215,6 +222,32 @@ class ExecutionsTest(ClientTest):
                    if each["id"] == "d2"]
         self.assertEqual(bare(branch["case"]["condition"]), {"conjunction": {
             "operator": "OR", "left_expression": less("9"), "right_expression": less("2")}})
+
+    def logs_behind(self, said):
+        """The names of links, and what is there, by each of them."""
+        def follow(uri):
+            self.assertTrue(uri.startswith(f"http://{self.address}/"), uri)
+            status, _, body = self.curl(self.address, uri.split(self.address)[1], "-g")
+            self.assertEqual(status, 200, body)
+            return body
+        return [(log["name"], follow(log["uri"])) for log in said]
+
+    def test_links_to_logs(self):
+        """What was written to stdout and stderr is behind them, and nothing else is."""
+        name = "stdout and stderr"
+        self.assertEqual(self.ask("run", plan="flows.saying", name="told")["phase"], "FAILED")
+        closures = [answer["task_executions"][0]["closure"] for answer in self.ask(
+            "answers", calls=[["ListTaskExecutions", {"limit": 10, "node_execution_id": {
+                "node_id": node, "execution_id": dict(WHERE, name="told")}}]
+                for node in ("n0", "n1", "n2")])]
+        (first,), (array,), (failed,) = (self.logs_behind(each["logs"]) for each in closures)
+        self.assertEqual(first, (name, "said 7\n"))
+        self.assertEqual(sorted(re.findall(r"said \d", array[1])), ["said 1", "said 2", "said 3"])
+        self.assertEqual(failed[0], name)
+        self.assertRegex(failed[1], r"(?s)stdout.*\nsaid 0\n.*stderr.*\nZeroDivisionError")
+        elements = closures[1]["metadata"]["external_resources"]
+        self.assertEqual([self.logs_behind(each["logs"]) for each in elements],
+                         [[(name, f"said {number}\n")] for number in (1, 2, 3)])
 
     def test_a_task_alone(self):
         done = self.ask("run", plan="flows.double", inputs={"a": 4}, kind=1)

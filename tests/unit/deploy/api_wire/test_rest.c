@@ -111,6 +111,33 @@ static void escapes_are_taken_away(void **state)
     assert_int_equal(tr_memory_used(), 0);
 }
 
+static void paths_are_made_of_templates(void **state)
+{
+    static const char template[] = "/api/{domain}/{name}/logs";
+    const struct tr_rest_variable given[] = {{tr_text_of("name"), tr_text_of("a/b [\xc3\xa4]%~")},
+                                             {tr_text_of("domain"), tr_text_of("d.e-f_g")}};
+    struct tr_buffer path;
+    struct tr_arena arena;
+    struct tr_text plain;
+    (void)state;
+    tr_arena_init(&arena);
+    tr_buffer_init(&path, 0);
+    tr_rest_fill(tr_text_of(template), given, TR_COUNT_OF(given), &path);
+    assert_int_equal(path.error, 0);
+    assert_true(tr_text_equal(tr_buffer_text(&path),
+                              tr_text_of("/api/d.e-f_g/a%2Fb%20%5B%C3%A4%5D%25~/logs")));
+    assert_true(tr_rest_match(tr_text_of(template), tr_buffer_text(&path), variables, &count));
+    assert_int_equal(count, 2);
+    assert_true(tr_rest_unescape(&arena, variables[1].value, false, &plain));
+    assert_true(tr_text_equal(plain, given[0].value));
+    tr_buffer_fini(&path);
+    tr_buffer_init(&path, 0);
+    tr_rest_escape((struct tr_text){.data = "a/\0", .size = 3}, "/", &path);
+    assert_true(tr_text_equal(tr_buffer_text(&path), tr_text_of("a/%00")));
+    tr_buffer_fini(&path);
+    tr_arena_fini(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +145,7 @@ int main(void)
         cmocka_unit_test(paths_are_matched_by_segments),
         cmocka_unit_test(queries_are_parted),
         cmocka_unit_test(escapes_are_taken_away),
+        cmocka_unit_test(paths_are_made_of_templates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
