@@ -106,13 +106,12 @@ static int by_key(const void *left, const void *right)
     return strcmp((*a)->key, (*b)->key);
 }
 
-/* The words about a literal as a packed map; of a key that is there twice the last counts. */
+/* The words about a literal as a packed map. */
 static struct tr_bytes metadata_of(const struct reader *reader,
                                    const Flyteidl__Core__Literal *literal)
 {
     struct tr_buffer packed;
     struct tr_buffer pairs;
-    uint32_t count = 0;
     Flyteidl__Core__Literal__MetadataEntry **entries = literal->metadata;
     if (literal->n_metadata > 1) {
         qsort((void *)entries, literal->n_metadata, sizeof(void *), by_key);
@@ -120,14 +119,10 @@ static struct tr_bytes metadata_of(const struct reader *reader,
     tr_buffer_init(&packed, 0);
     tr_buffer_init(&pairs, 0);
     for (size_t i = 0; i < literal->n_metadata; i++) {
-        bool is_last = i + 1 == literal->n_metadata || by_key(&entries[i], &entries[i + 1]) != 0;
-        if (is_last) {
-            tr_buffer_text_value(&pairs, tr_text_of(entries[i]->key));
-            tr_buffer_text_value(&pairs, tr_text_of(entries[i]->value));
-            count++;
-        }
+        tr_buffer_text_value(&pairs, tr_text_of(entries[i]->key));
+        tr_buffer_text_value(&pairs, tr_text_of(entries[i]->value));
     }
-    tr_buffer_map(&packed, count);
+    tr_buffer_map(&packed, (uint32_t)literal->n_metadata);
     tr_buffer_add(&packed, pairs.data, pairs.size);
     packed.error = packed.error != 0 ? packed.error : pairs.error;
     struct tr_bytes bytes = tr_arena_bytes(reader->arena, tr_buffer_bytes(&packed));
@@ -409,10 +404,7 @@ static struct tr_tree *from_collection(const struct reader *reader, const struct
     return list;
 }
 
-/*
- * Keys come in the order of the wire, which is any; packing sorts them. A key that is there twice
- * is an error here.
- */
+/* Keys come in the order of the wire, which is any; packing sorts them. */
 static struct tr_tree *from_map(const struct reader *reader, const struct tr_type *type,
                                 const Flyteidl__Core__LiteralMap *map)
 {

@@ -1,6 +1,6 @@
 /*
  * Fields one by one, and the check that makes unpacking safe: nesting is bounded, and text is what
- * it has to be, as C's strings would end at a zero byte without a word.
+ * it has to be, as C's strings would end at a zero byte without a word. Maps have each key once.
  *
  * protobuf-c recurses as deep as a message nests and takes strings as they come, so a hostile
  * document could exhaust the stack, or show a name that is a part of the one that was written.
@@ -9,9 +9,11 @@
  */
 #include "actors/graph/flyte/flyte_wire.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "actors/graph/document/limits.h"
+#include "actors/graph/flyte/flyte_inside.h"
 #include "schemas/codec/error.h"
 #include "schemas/codec/utf8.h"
 
@@ -178,6 +180,90 @@ static void give_back(void *self, void *block)
     (void)block;
 }
 
+/* ---------------------------------------------------------------- maps */
+
+/* Where an entry of a map stands. */
+struct place {
+    const char *key;
+    size_t index;
+};
+
+static int by_key_and_index(const void *left, const void *right)
+{
+    const struct place *a = left;
+    const struct place *b = right;
+    int order = strcmp(a->key, b->key);
+    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+/*
+ * Of a key that is there twice the last entry counts, where the library keeps them all. In the
+ * order of keys and then of places, an entry is the last of its key unless one of the same key
+ * follows. What is left keeps its order.
+ */
+static bool keep_last(struct room *room, ProtobufCMessage **entries, size_t *count)
+{
+    struct place *places = allocate(room, *count * sizeof *places);
+    size_t kept = 0;
+    if (places == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < *count; i++) {
+        const char *base = (const char *)entries[i];
+        size_t offset = entries[i]->descriptor->fields[0].offset;
+        places[i] = (struct place){*(char *const *)(const void *)(base + offset), i};
+    }
+    qsort(places, *count, sizeof *places, by_key_and_index);
+    for (size_t i = 0; i + 1 < *count; i++) {
+        if (strcmp(places[i].key, places[i + 1].key) == 0) {
+            entries[places[i].index] = NULL;
+        }
+    }
+    for (size_t i = 0; i < *count; i++) {
+        if (entries[i] != NULL) {
+            entries[kept++] = entries[i];
+        }
+    }
+    *count = kept;
+    return true;
+}
+
+static bool settle_maps(struct room *room, ProtobufCMessage *message);
+
+static bool settle_field(struct room *room, ProtobufCMessage *message,
+                         const ProtobufCFieldDescriptor *field)
+{
+    char *base = (char *)message;
+    void *member = base + field->offset;
+    void *quantifier = base + field->quantifier_offset;
+    if (field->label != PROTOBUF_C_LABEL_REPEATED) {
+        bool is_set = (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) == 0 ||
+                      *(const uint32_t *)quantifier == field->id;
+        ProtobufCMessage *inside = is_set ? *(ProtobufCMessage **)member : NULL;
+        return inside == NULL || settle_maps(room, inside);
+    }
+    size_t *count = quantifier;
+    ProtobufCMessage **items = *(ProtobufCMessage ***)member;
+    bool is_fine =
+        *count < 2 || !tri_flyte_is_entry(field->descriptor) || keep_last(room, items, count);
+    for (size_t i = 0; is_fine && i < *count; i++) {
+        is_fine = settle_maps(room, items[i]);
+    }
+    return is_fine;
+}
+
+/* False: memory ended. check() has bounded the depth. */
+static bool settle_maps(struct room *room, ProtobufCMessage *message)
+{
+    const ProtobufCMessageDescriptor *descriptor = message->descriptor;
+    bool is_fine = true;
+    for (unsigned i = 0; is_fine && i < descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &descriptor->fields[i];
+        is_fine = field->type != PROTOBUF_C_TYPE_MESSAGE || settle_field(room, message, field);
+    }
+    return is_fine;
+}
+
 void *tri_wire_unpack_within(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor,
                              struct tr_bytes bytes, uint64_t bytes_max)
 {
@@ -186,7 +272,9 @@ void *tri_wire_unpack_within(struct tr_arena *arena, const ProtobufCMessageDescr
     if (!check(descriptor, bytes, 0)) {
         return NULL;
     }
-    return protobuf_c_message_unpack(descriptor, &allocator, bytes.size, bytes.data);
+    ProtobufCMessage *message =
+        protobuf_c_message_unpack(descriptor, &allocator, bytes.size, bytes.data);
+    return message != NULL && settle_maps(&room, message) ? message : NULL;
 }
 
 void *tri_wire_unpack(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor,

@@ -44,8 +44,9 @@ void tri_wire_header(struct tr_buffer *buffer, uint32_t number, uint64_t content
 /*
  * Unpacks a message into an arena: NULL where it is none (nesting above TR_FLYTE_NESTING_MAX, text
  * that is no UTF-8 or holds a zero byte, and whatever the library refuses), or when memory or
- * TR_FLYTE_BYTES_MAX ended, which is then the arena's error. It lives as long as the arena, and is
- * not given back to the library.
+ * TR_FLYTE_BYTES_MAX ended, which is then the arena's error. Of a key that a map has twice the last
+ * entry counts, as protobuf has it. It lives as long as the arena, and is not given back to the
+ * library.
  */
 TR_MUST_USE void *tri_wire_unpack(struct tr_arena *arena,
                                   const ProtobufCMessageDescriptor *descriptor,

@@ -4,6 +4,7 @@
  */
 #include "actors/graph/flyte/flyte_message.h"
 
+#include <flyteidl/admin_common.pb-c.h>
 #include <flyteidl/admin_launch_plan.pb-c.h>
 #include <flyteidl/admin_notification.pb-c.h>
 #include <flyteidl/identifier.pb-c.h>
@@ -142,12 +143,43 @@ static void memory_is_bounded(void **state)
                      TR_LIMIT);
 }
 
+/* Also with an empty key, which the wire leaves out; and in a message that lies in another one. */
+static void of_a_key_that_is_there_twice_the_last_counts(void **state)
+{
+    static const uint8_t wire[] = "\x0a\x06\x0a\x01\x62\x12\x01\x30" /* b: 0 */
+                                  "\x0a\x03\x12\x01\x39"             /* "": 9 */
+                                  "\x0a\x06\x0a\x01\x62\x12\x01\x32" /* b: 2 */
+                                  "\x0a\x06\x0a\x01\x61\x12\x01\x31" /* a: 1 */
+                                  "\x0a\x05\x0a\x00\x12\x01\x34"     /* "": 4 */
+                                  "\x0a\x06\x0a\x01\x62\x12\x01\x33" /* b: 3 */;
+    static const char json[] = "{\"values\": {\"a\": \"1\",\n\"\": \"4\",\n\"b\": \"3\"}}";
+    struct tr_bytes bytes = {.data = wire, .size = sizeof wire - 1};
+    struct tr_buffer around;
+    (void)state;
+    const Flyteidl__Admin__Labels *labels =
+        tr_flyte_message_unpack(&arena, &flyteidl__admin__labels__descriptor, bytes, MEMORY_MAX);
+    assert_non_null(labels);
+    assert_int_equal(labels->n_values, 3);
+    expect_json(labels, json);
+    tr_buffer_init(&around, 0);
+    const uint8_t head[] = {6 << 3 | 2, (uint8_t)bytes.size}; /* `labels` of LaunchPlanSpec */
+    tr_buffer_add(&around, head, sizeof head);
+    tr_buffer_add(&around, bytes.data, bytes.size);
+    const Flyteidl__Admin__LaunchPlanSpec *spec =
+        tr_flyte_message_unpack(&arena, &flyteidl__admin__launch_plan_spec__descriptor,
+                                tr_buffer_bytes(&around), MEMORY_MAX);
+    assert_non_null(spec);
+    expect_json(spec->labels, json);
+    tr_buffer_fini(&around);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(fields_are_set_by_path, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_field_is_told, begin, end),
         cmocka_unit_test_setup_teardown(memory_is_bounded, begin, end),
+        cmocka_unit_test_setup_teardown(of_a_key_that_is_there_twice_the_last_counts, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
