@@ -99,6 +99,13 @@
 #define TR_REFRESH_STREAM_MS_MAX 30000
 
 /*
+ * A scope whose last list is older lists anew when its watch ends in order: a back end that was
+ * restored from a backup, and has passed our cursor since, does not show what happened meanwhile.
+ * Each waits for up to a quarter longer, so that many do not list at once.
+ */
+#define TR_REFRESH_LIST_MS 600000
+
+/*
  * A stream of jobs that says nothing for so long may be dead: it is opened anew, and that after
  * twice the time where it says nothing again. Where the back end did not answer meanwhile it has
  * the shorter time from when that does again.

@@ -4,7 +4,8 @@
  * stream's cursor and its place in the rings; the groups in it count as its jobs.
  *
  *     no cursor   a list, page after page; then the watch from the list's version on
- *     a cursor    the watch, from there on
+ *     a cursor    the watch, from there on; behind one that has ended in order, a list is due if
+ *                 the last one is old
  *
  * Each list has a number, and each job the number of the last list that has shown it. A job that is
  * not in a list that has ended, and was made before that began, is not there any more: a list shows
@@ -222,6 +223,18 @@ static int end_page(struct tri_refresh *refresh, uint32_t number, struct tri_gro
     return 0;
 }
 
+/*
+ * What a watch from a cursor does not show only a list does, so one follows from time to time. It
+ * comes when a watch has ended in order, which has shown all there was: of who is deleted meanwhile
+ * the watch would say how it ended, and a list does not.
+ */
+static bool is_list_old(struct tri_refresh *refresh, const struct tri_group_row *scope)
+{
+    uint64_t due_ms = scope->list_ms + TR_REFRESH_LIST_MS;
+    return due_ms <= refresh->now_ms &&
+           due_ms + tr_random(refresh->context) % (TR_REFRESH_LIST_MS / 4) <= refresh->now_ms;
+}
+
 int tri_refresh_scope_on_end(struct tri_refresh *refresh, uint32_t number,
                              struct tri_group_row *scope, const struct tri_call_result *result,
                              bool is_refused, bool *is_prompt)
@@ -238,7 +251,8 @@ int tri_refresh_scope_on_end(struct tri_refresh *refresh, uint32_t number,
         return end_page(refresh, number, scope, result->response.body, is_prompt);
     }
     *is_prompt = is_read && scope->stream_ms + PROMPT_MS <= refresh->now_ms;
-    return 0;
+    return *is_prompt && is_list_old(refresh, scope) ? tri_refresh_scope_begin_anew(refresh, scope)
+                                                     : 0;
 }
 
 /* --------------------------------------------------------- who is missing */

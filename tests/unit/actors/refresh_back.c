@@ -227,6 +227,11 @@ void back_phase_all(uint8_t phase)
     }
 }
 
+void back_phase_in_a_gap(uint32_t job, uint8_t phase)
+{
+    back.jobs[job].phase = phase;
+}
+
 uint32_t back_live(void)
 {
     uint32_t live = 0;
@@ -434,6 +439,18 @@ static void open_stream(struct tr_ref to, uint64_t ask, const char *group, struc
     (void)snprintf(stream->group, sizeof stream->group, "%s", group);
 }
 
+void back_end_streams(bool is_cut)
+{
+    for (uint32_t i = 0; i < back.stream_count; i++) {
+        struct back_stream *stream = &back.streams[i];
+        if (stream->is_open) {
+            answer_later(stream->to, stream->ask, is_cut ? 0 : 200, is_cut ? "timeout" : "none",
+                         NULL);
+        }
+        stream->is_open = false;
+    }
+}
+
 static void answer_list(struct tr_ref to, uint64_t ask, const char *scope, struct tr_bytes page)
 {
     char *items = NULL;
@@ -575,7 +592,7 @@ static void speak(uint8_t kind, struct tr_ref to, uint64_t ask, const struct tr_
         .kind = kind,
         .from = {{0, TR_SERVICE_HTTP}, 0},
         .to = to,
-        .sequence = 1,
+        .sequence = ++back.said,
         .cause = to,
         .cause_sequence = ask,
     };

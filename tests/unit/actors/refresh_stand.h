@@ -161,6 +161,7 @@ struct refresh_stand {
     bool says_anew;         /* the next line of a stream says that its cursor is not known */
     uint32_t told;          /* events, by all streams */
     uint32_t repeated;      /* identities twice in one request */
+    uint64_t said;          /* messages: what is by chance is another thing for each */
 };
 
 extern struct refresh_stand back;
@@ -219,6 +220,10 @@ bool refresh_stand_serve(void);
 /* A job at the back end gets another phase, or all that live do. */
 void back_phase(uint32_t job, uint8_t phase);
 void back_phase_all(uint8_t phase);
+/* No stream shows it, from whatever cursor: only lists do. */
+void back_phase_in_a_gap(uint32_t job, uint8_t phase);
+/* All open streams end: in order, or cut. */
+void back_end_streams(bool is_cut);
 uint32_t back_live(void);
 uint32_t back_made(const char *identity);
 const struct tr_refresh_state *refresh_stand_state(void);

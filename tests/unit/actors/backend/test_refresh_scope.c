@@ -238,6 +238,93 @@ static void test_a_silent_watch_begins_anew(void **state)
     refresh_stand_end();
 }
 
+/* Watches that end now and then, for so long. */
+static void pass_with_ends(uint64_t ms, bool is_cut)
+{
+    for (uint64_t passed_ms = 0; passed_ms < ms; passed_ms += 60000) {
+        refresh_stand_pass(60000);
+        back_end_streams(is_cut);
+        let_things_settle();
+    }
+}
+
+/*
+ * A cluster that was restored has passed the cursor before the watch was opened again, which does
+ * not show what happened meanwhile: a list does, once the last one is old. Who is not in it was
+ * deleted; nobody else is held as faulty.
+ */
+static void test_a_gap_in_the_watch_is_made_up_for(void **state)
+{
+    (void)state;
+    begin();
+    back.page_items = 4;
+    make("a.1", 12);
+    let_things_settle();
+    back_phase_in_a_gap((uint32_t)(job_of(3) - back.jobs), TR_TASK_PHASE_SUCCESS);
+    job_of(5)->is_removed = true;
+    pass_with_ends(TR_REFRESH_LIST_MS / 2, false);
+    assert_int_equal(back.lists, 1);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 0);
+    pass_with_ends(TR_REFRESH_LIST_MS, false);
+    assert_int_equal(back.lists, 2);
+    assert_int_equal(refresh_stand_holder(3)->phase, TR_TASK_PHASE_SUCCESS);
+    require_deleted(5);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 2);
+    assert_int_equal(refresh_stand_state()->failed, 0);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0);
+    refresh_stand_end();
+}
+
+/* Of who was deleted while a watch was cut it says how it ended, where a list does not. */
+static void test_a_watch_that_is_cut_goes_on_from_its_cursor(void **state)
+{
+    (void)state;
+    begin();
+    make("a.1", 3);
+    let_things_settle();
+    pass_with_ends(2 * TR_REFRESH_LIST_MS, true);
+    back_end_streams(true);
+    refresh_stand_pass(1);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    for (uint32_t i = 0; i < 3; i++) {
+        back.jobs[i].is_removed = true;
+    }
+    refresh_stand_pass(60000);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(refresh_stand_holder(i)->phase, TR_TASK_PHASE_SUCCESS);
+    }
+    assert_int_equal(back.lists, 1);
+    refresh_stand_end();
+}
+
+/* Watches that have begun and end together list at times of their own. */
+static void test_scopes_do_not_list_at_once(void **state)
+{
+    (void)state;
+    enum { SCOPES = 24 };
+    begin();
+    for (uint32_t i = 0; i < SCOPES; i++) {
+        char group[16];
+        (void)snprintf(group, sizeof group, "%c.1", (char)('a' + (int)i));
+        make(group, 1);
+    }
+    let_things_settle();
+    assert_int_equal(back.lists, SCOPES);
+    pass_with_ends(TR_REFRESH_LIST_MS * 9 / 10, false);
+    assert_int_equal(back.lists, SCOPES);
+    uint32_t most = 0;
+    for (uint32_t step = 0; step < 16; step++) {
+        uint32_t before = back.lists;
+        refresh_stand_pass(TR_REFRESH_LIST_MS / 40);
+        back_end_streams(false);
+        let_things_settle();
+        most = back.lists - before > most ? back.lists - before : most;
+    }
+    assert_int_equal(back.lists, 2 * SCOPES);
+    assert_true(most <= SCOPES / 3);
+    refresh_stand_end();
+}
+
 /* A line that cannot be read has left something out: a list shows what that was. */
 static void test_a_line_that_cannot_be_read_is_made_up_for(void **state)
 {
@@ -681,6 +768,9 @@ int main(void)
         cmocka_unit_test(test_a_crash_forgets_nobody_who_is_missing),
         cmocka_unit_test(test_a_list_that_breaks_off_begins_anew),
         cmocka_unit_test(test_a_silent_watch_begins_anew),
+        cmocka_unit_test(test_a_gap_in_the_watch_is_made_up_for),
+        cmocka_unit_test(test_a_watch_that_is_cut_goes_on_from_its_cursor),
+        cmocka_unit_test(test_scopes_do_not_list_at_once),
         cmocka_unit_test(test_a_line_that_cannot_be_read_is_made_up_for),
         cmocka_unit_test(test_without_streams_all_are_polled),
         cmocka_unit_test(test_the_watch_concludes_unknown_outcomes),
