@@ -11,14 +11,11 @@ import signal
 import time
 import unittest
 
-from clock import Clock
 from kubernetes import IS_LONG, LONG_S, KubernetesTest
 from program import slowness, wait_until
 
 SIZE = 5000 if IS_LONG else 120
 KILLS = 20 if IS_LONG else 3
-LIST_S = 1200  # after so long what a watch has left out is listed
-WATCH_S = 12  # so long is a watch open that ends by itself
 SPAN_S = 20 if IS_LONG else 2  # in which the engine is killed
 
 # Each switch of the double alone: what it does, and to what.
@@ -145,28 +142,6 @@ class FaultsTest(KubernetesTest):
         self.finish(running)
         self.double.control("tokens", tokens=[])
         self.check_once(SIZE)
-
-
-class GapTest(Clock, KubernetesTest):
-    def test_a_restored_cluster_that_has_passed_our_cursor(self):
-        """The watch goes on and does not show what happened before; a list does, in its time."""
-        self.double.control("hold", is_held=True)
-        self.write_array(20)
-        running = self.begin()
-        self.double.wait(running=20)
-        running.signal(signal.SIGKILL)
-        running.end(LONG_S)
-        self.double.control("hold", is_held=False)
-        wait_until(lambda: self.double.counters()["running"] == 0, "all have ended")
-        self.double.control("restore", versions=0)
-        self.set_clock(LIST_S)
-        lists = self.double.calls("list pods")
-        self.double.control("settings", bookmark_ms=WATCH_S * 1000)
-        self.double.fault("watch_cut", events=0, how="end")  # behind its first bookmark
-        self.finish(self.start("resume", "it", "-q", "-o", "json"))
-        self.assertEqual(self.double.calls("list pods"), lists + 1)
-        counters = self.all_gone()
-        self.assertEqual((counters["pods_created"], counters["duplicates"]), (20, 0))
 
 
 if __name__ == "__main__":
