@@ -112,6 +112,7 @@ class OidcTest(ClientTest):
                         (actors, "x", 401, "the token is none that this engine has given"),
                         (actors, self.provider.token(forged=True), 401, "its signature is wrong"),
                         (actors, ada, 403, "'ada' may not do"), (actors, eve, 200, "")):
+                    wait_until(lambda: self.asked(path, token)[0] != 503, "it has the keys")
                     found, body = self.asked(path, token)
                     self.assertEqual(found, status, body)
                     self.assertIn(word, body)

@@ -27,7 +27,7 @@
 #define PROCESS_LEASE_MS 10000
 
 /* Both leases and what starts take; then it is missed. */
-#define ROUNDS_MAX (60000 / ROUND_MS)
+#define ROUNDS_MAX (240000 / ROUND_MS)
 
 #define RETRY_TIMER 1
 #define RETRY_MS 200
