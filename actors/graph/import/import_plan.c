@@ -256,8 +256,7 @@ static bool take_labels(struct tri_import *import, const Flyteidl__Admin__Labels
     int error = tr_labels_print(items, labels->n_values, &text);
     if (error != 0) {
         tri_report_add(import->report, TRI_IMPORT_NOWHERE, "InvalidValue",
-                       "there are too many labels, or one of them twice\n"
-                       "write at most %u, of %u bytes in all, each once",
+                       "there are too many labels\nwrite at most %u, of %u bytes in all",
                        TR_LABELS_MAX, TR_LABELS_BYTES_MAX);
     }
     plan->labels = tri_import_keep(import, tr_buffer_text(&text));

@@ -6,7 +6,9 @@
 #include <flyteidl/admin_launch_plan.pb-c.h>
 #include <flyteidl/admin_task.pb-c.h>
 #include <flyteidl/admin_workflow.pb-c.h>
+#include <stdio.h>
 
+#include "actors/graph/document/labels.h"
 #include "actors/graph/import/import.h"
 #include "tests/unit/actors/graph/help.h"
 
@@ -596,7 +598,9 @@ static void test_labels_that_are_none(void **state)
     (void)state;
     Flyteidl__Admin__Labels labels;
     Flyteidl__Admin__Labels__ValuesEntry entry;
-    Flyteidl__Admin__Labels__ValuesEntry *entries[] = {&entry, &entry};
+    Flyteidl__Admin__Labels__ValuesEntry many[TR_LABELS_MAX + 1];
+    Flyteidl__Admin__Labels__ValuesEntry *entries[TR_LABELS_MAX + 1] = {&entry};
+    char keys[TR_LABELS_MAX + 1][8];
     flyteidl__admin__labels__init(&labels);
     flyteidl__admin__labels__values_entry__init(&entry);
     entry.key = text("a b");
@@ -608,9 +612,15 @@ static void test_labels_that_are_none(void **state)
     entry.key = text("team");
     entry.value = text("b/c");
     expect("f.plan: 'b/c' is no value of the label 'team'; write letters");
-    entry.value = text("blue");
-    labels.n_values = 2;
-    expect("f.plan: there are too many labels, or one of them twice; write at most 64");
+    for (size_t i = 0; i < TR_COUNT_OF(many); i++) {
+        (void)snprintf(keys[i], sizeof keys[i], "k%zu", i);
+        many[i] = entry;
+        many[i].key = keys[i];
+        many[i].value = text("blue");
+        entries[i] = &many[i];
+    }
+    labels.n_values = TR_COUNT_OF(many);
+    expect("f.plan: there are too many labels; write at most 64");
 }
 
 static void test_secrets_that_are_none(void **state)
