@@ -57,6 +57,12 @@ int tri_kubernetes_check_links(const struct tri_pod_checker *checker, struct tr_
     return 0;
 }
 
+/* Its bytes for a format, which takes no null, however few of them there are. */
+static const char *bytes_of(struct tr_text text)
+{
+    return text.size == 0 ? "" : text.data;
+}
+
 struct tr_text tri_kubernetes_link(struct tr_webapi_batch *batch,
                                    const struct tri_kubernetes_link *of)
 {
@@ -70,10 +76,10 @@ struct tr_text tri_kubernetes_link(struct tr_webapi_batch *batch,
     while (next_variable(left, &name, &begin, &end)) {
         int number = number_of(name);
         struct tr_text value = number < 0 ? (struct tr_text){0} : values[number];
-        made = tri_kubernetes_format(batch, "%.*s%.*s%.*s", (int)made.size, made.data, (int)begin,
-                                     left.data, (int)value.size, value.data);
+        made = tri_kubernetes_format(batch, "%.*s%.*s%.*s", (int)made.size, bytes_of(made),
+                                     (int)begin, bytes_of(left), (int)value.size, bytes_of(value));
         left = (struct tr_text){.data = left.data + end, .size = left.size - end};
     }
-    return tri_kubernetes_format(batch, "%.*s%.*s", (int)made.size, made.data, (int)left.size,
-                                 left.data);
+    return tri_kubernetes_format(batch, "%.*s%.*s", (int)made.size, bytes_of(made), (int)left.size,
+                                 bytes_of(left));
 }
