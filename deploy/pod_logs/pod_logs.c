@@ -24,6 +24,7 @@
 #define LINK "\"" PLUGIN ":"
 #define URL_BYTES 1024
 #define WORDS_BYTES 400
+#define NAME_SHOWN 63 /* of a pod, in such words */
 #define WINDOW_BYTES (1U << 20)
 #define TIMEOUT_MS 30000
 #define AT_ONCE 32    /* pods; others wait for them */
@@ -108,9 +109,9 @@ static const struct tr_identity *identity_of(const struct tr_pod_logs *logs, str
 
 static void give_up(struct pod *pod, const char *words)
 {
+    int size = pod->name.size < NAME_SHOWN ? (int)pod->name.size : NAME_SHOWN;
     pod->stage = OVER;
-    (void)snprintf(pod->words, sizeof pod->words, "pod %.*s: %s", (int)pod->name.size,
-                   pod->name.data, words);
+    (void)snprintf(pod->words, sizeof pod->words, "pod %.*s: %.320s", size, pod->name.data, words);
 }
 
 /* Asks for what is below the pod's URL. */
