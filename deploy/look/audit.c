@@ -1,67 +1,47 @@
 /*
  * `troupe audit`: who has asked Flyte's API for which change, the newest first.
  */
-#include <stdio.h>
-
 #include "actors/graph/document/report.h"
-#include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/filters.h"
-#include "deploy/common/document.h"
+#include "deploy/cli/listing.h"
 #include "deploy/common/show.h"
-#include "deploy/common/table.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/entity.h"
 
-/* How many are shown where nobody says, and how wide a refusal is. */
-#define LIMIT 50
+/* How wide a refusal is. */
 #define OUTCOME_WIDTH 60
 
 #define FILTERS_MAX 4
 
-static const char *const heads[] = {"AT", "WHO", "CALL", "PLACE", "SUBJECT", "REFUSED"};
-
-struct audit {
-    const struct tr_browse *browse;
-    enum tr_output output;
-    uint64_t limit; /* 0: all */
-    uint64_t count;
-    bool has_more;
-    struct tr_reader_filter filters[FILTERS_MAX];
-    size_t filter_count;
-    struct tr_table table;
-    struct tr_document document;
+struct filters {
+    struct tr_reader_filter items[FILTERS_MAX];
+    size_t count;
 };
-
-static bool has_document(const struct audit *audit)
-{
-    return audit->output == TR_OUTPUT_JSON || audit->output == TR_OUTPUT_YAML;
-}
 
 /* ------------------------------------------------------------------ rows */
 
-static void write_cells(struct audit *audit, const struct tr_audit *row)
+static void write_cells(struct tr_table *table, const struct tr_audit *row)
 {
     struct tr_buffer words;
     tr_buffer_init(&words, 0);
     tr_time_print(row->at_ms, &words);
-    tr_table_text(&audit->table, tr_buffer_text(&words));
-    tr_table_text(&audit->table, row->who.size > 0 ? row->who : tr_text_of("-"));
-    tr_table_text(&audit->table, row->call);
+    tr_table_text(table, tr_buffer_text(&words));
+    tr_table_text(table, row->who.size > 0 ? row->who : tr_text_of("-"));
+    tr_table_text(table, row->call);
     tr_buffer_cut(&words, 0);
     tr_buffer_print(&words, "%.*s%s%.*s", TRI_TEXT(row->project), row->domain.size > 0 ? "/" : "",
                     TRI_TEXT(row->domain));
-    tr_table_text(&audit->table, words.size > 0 ? tr_buffer_text(&words) : tr_text_of("-"));
-    tr_table_text(&audit->table, row->subject.size > 0 ? row->subject : tr_text_of("-"));
+    tr_table_text(table, words.size > 0 ? tr_buffer_text(&words) : tr_text_of("-"));
+    tr_table_text(table, row->subject.size > 0 ? row->subject : tr_text_of("-"));
     tr_buffer_cut(&words, 0);
     tr_line_print(row->outcome, OUTCOME_WIDTH, &words);
-    tr_table_text(&audit->table, words.size > 0 ? tr_buffer_text(&words) : tr_text_of("-"));
+    tr_table_text(table, words.size > 0 ? tr_buffer_text(&words) : tr_text_of("-"));
     tr_buffer_fini(&words);
 }
 
-static void write_map(struct audit *audit, const struct tr_audit *row)
+static void write_map(struct tr_document *document, const struct tr_audit *row)
 {
-    struct tr_document *document = &audit->document;
     tr_document_begin_map(document, NULL);
     tr_document_time(document, "at", row->at_ms);
     tr_document_text(document, "who", row->who);
@@ -73,102 +53,71 @@ static void write_map(struct audit *audit, const struct tr_audit *row)
     tr_document_end(document);
 }
 
-static int take(void *self, const void *value)
+static int take(void *self, const void *row)
 {
-    struct audit *audit = self;
-    if (audit->limit != 0 && audit->count == audit->limit) {
-        audit->has_more = true;
-        return 0; /* it is the last one: the query asks for one more than the limit */
+    struct tr_listing *listing = self;
+    if (!tr_listing_takes(listing)) {
+        return 0;
     }
-    audit->count++;
-    if (has_document(audit)) {
-        write_map(audit, value);
+    if (tr_listing_has_document(listing)) {
+        write_map(&listing->document, row);
     } else {
-        write_cells(audit, value);
+        write_cells(&listing->table, row);
     }
     return 0;
 }
 
-static int write_rows(struct audit *audit)
+static int write_rows(struct tr_listing *listing, const struct filters *filters)
 {
-    const struct tr_reader_query query = {
+    static const char *const heads[] = {"AT", "WHO", "CALL", "PLACE", "SUBJECT", "REFUSED"};
+    struct tr_reader_query query = {
         .record = &tr_audit_schema,
-        .filters = audit->filters,
-        .filter_count = audit->filter_count,
+        .filters = filters->items,
+        .filter_count = filters->count,
         .order = {{.field = "at_ms", .is_descending = true},
                   {.field = "number", .is_descending = true}},
-        .limit = audit->limit == 0 ? 0 : audit->limit + 1,
     };
-    tr_table_init(&audit->table, TR_COUNT_OF(heads));
-    for (size_t i = 0; i < TR_COUNT_OF(heads); i++) {
-        tr_table_text(&audit->table, tr_text_of(heads[i]));
-    }
-    if (has_document(audit)) {
-        tr_document_init(&audit->document, stdout, audit->output);
-        tr_document_begin_list(&audit->document, NULL);
-    }
-    int error = tr_reader_rows(audit->browse->reader, &query, take, audit);
-    if (has_document(audit)) {
-        tr_document_end(&audit->document);
-        tr_document_fini(&audit->document);
-    } else if (error == 0) {
-        error = tr_table_write(&audit->table, 0, stdout);
-    }
-    tr_table_fini(&audit->table);
-    return error;
+    tr_listing_bound(listing, &query);
+    tr_listing_begin(listing, heads, TR_COUNT_OF(heads));
+    int error = tr_reader_rows(listing->browse->reader, &query, take, listing);
+    int end_error = tr_listing_end(listing);
+    return error != 0 ? error : end_error;
 }
 
 /* ------------------------------------------------------------------ the command */
 
-/* A text that a row has to have. */
-static void add_text(struct audit *audit, const char *option, const char *field)
+/* Texts that a row has to have, each the option of its field. */
+static void add_texts(const struct tr_arguments *arguments, struct filters *filters)
 {
-    const char *value = tr_arguments_value(&audit->browse->invocation->arguments, option);
-    if (value != NULL) {
-        audit->filters[audit->filter_count++] =
-            tr_filter_text(field, TR_FILTER_EQUAL, tr_text_of(value));
+    static const char *const fields[] = {"who", "call", "project"};
+    for (size_t i = 0; i < TR_COUNT_OF(fields); i++) {
+        const char *value = tr_arguments_value(arguments, fields[i]);
+        if (value != NULL) {
+            filters->items[filters->count++] =
+                tr_filter_text(fields[i], TR_FILTER_EQUAL, tr_text_of(value));
+        }
     }
 }
 
-static enum tr_exit_status read_options(struct audit *audit)
+static enum tr_exit_status show(struct tr_listing *listing)
 {
-    const struct tr_invocation *invocation = audit->browse->invocation;
-    const char *limit = tr_arguments_value(&invocation->arguments, "limit");
+    const struct tr_invocation *invocation = listing->browse->invocation;
+    struct filters filters = {.count = 0};
     uint64_t since_ms = 0;
-    audit->limit = LIMIT;
-    if (limit != NULL && !tr_count_read(limit, &audit->limit)) {
-        return tr_command_mistake(invocation->command, "--limit: '%s' is no number", limit);
-    }
     enum tr_exit_status status =
-        tr_filters_read_time(invocation, "since", audit->browse->now_ms, &since_ms);
+        tr_filters_read_time(invocation, "since", listing->browse->now_ms, &since_ms);
     if (since_ms > 0) {
-        audit->filters[audit->filter_count++] =
+        filters.items[filters.count++] =
             tr_filter_number("at_ms", TR_FILTER_GREATER_EQUAL, since_ms);
     }
-    add_text(audit, "who", "who");
-    add_text(audit, "call", "call");
-    add_text(audit, "project", "project");
-    return status;
+    add_texts(&invocation->arguments, &filters);
+    return status != TR_EXIT_DONE ? status
+                                  : tr_listing_tell(listing, write_rows(listing, &filters));
 }
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
-    struct tr_browse browse;
-    enum tr_exit_status status = tr_browse_open(invocation, &browse);
-    if (status != TR_EXIT_DONE) {
-        return status;
-    }
-    struct audit audit = {.browse = &browse, .output = invocation->output};
-    status = read_options(&audit);
-    if (status == TR_EXIT_DONE) {
-        int error = write_rows(&audit);
-        status = error == 0 ? TR_EXIT_DONE : tr_browse_failed(&browse, error);
-    }
-    if (status == TR_EXIT_DONE && audit.has_more) {
-        tr_command_note(invocation, "there are more; --limit 0 shows all");
-    }
-    tr_browse_close(&browse);
-    return status;
+    return tr_listing_run(invocation, show);
 }
 
 static const struct tr_option options[] = {
@@ -176,7 +125,8 @@ static const struct tr_option options[] = {
     {0, "who", "WHO", "only by this client, or execution: PROJECT/DOMAIN/NAME", NULL, 0, false},
     {0, "call", "CALL", "only this call: CreateExecution, say", NULL, 0, false},
     {0, "project", "PROJECT", "only in this project", NULL, 0, false},
-    {0, "limit", "N", "at most so many (else 50; 0: all)", NULL, 0, false},
+    TR_LISTING_LIMIT_OPTION,
+    TR_LISTING_OFFSET_OPTION,
     {0},
 };
 

@@ -2,46 +2,24 @@
  * `troupe entities`: tasks, workflows and launch plans of Flyte's that a store keeps, the newest
  * first.
  */
-#include <string.h>
-
 #include "actors/graph/document/report.h"
-#include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
-#include "deploy/common/document.h"
+#include "deploy/cli/listing.h"
 #include "deploy/common/show.h"
-#include "deploy/common/table.h"
-#include "deploy/console/console.h"
 #include "schemas/codec/spelling.h"
 #include "schemas/engine/entity.h"
 
-/* How many are shown where nobody says. */
-#define LIMIT 50
-
 #define FILTERS_MAX 5
 
-struct listing {
-    const struct tr_browse *browse;
-    enum tr_output output;
-    uint64_t limit; /* 0: all */
-    uint64_t offset;
-    uint64_t count;
-    bool has_more;
-    struct tr_reader_filter filters[FILTERS_MAX];
-    size_t filter_count;
-    struct tr_table table;
-    struct tr_document document;
+struct filters {
+    struct tr_reader_filter items[FILTERS_MAX];
+    size_t count;
 };
-
-static bool has_document(const struct listing *listing)
-{
-    return listing->output == TR_OUTPUT_JSON || listing->output == TR_OUTPUT_YAML;
-}
 
 /* ---------------------------------------------------------------------------- rows */
 
-static void write_map(struct listing *listing, const struct tr_entity *row)
+static void write_map(struct tr_document *document, const struct tr_entity *row)
 {
-    struct tr_document *document = &listing->document;
     tr_document_begin_map(document, NULL);
     tr_document_text(document, "kind", tr_text_of(tr_entity_kind_word(row->kind)));
     tr_document_text(document, "project", row->project);
@@ -53,10 +31,9 @@ static void write_map(struct listing *listing, const struct tr_entity *row)
     tr_document_end(document);
 }
 
-static void write_cells(struct listing *listing, const struct tr_entity *row)
+static void write_cells(struct tr_table *table, const struct tr_entity *row)
 {
     struct tr_buffer words;
-    struct tr_table *table = &listing->table;
     tr_buffer_init(&words, 0);
     tr_table_text(table, tr_text_of(tr_entity_kind_word(row->kind)));
     tr_table_print(table, "%.*s/%.*s", TRI_TEXT(row->project), TRI_TEXT(row->domain));
@@ -68,122 +45,74 @@ static void write_cells(struct listing *listing, const struct tr_entity *row)
     tr_buffer_fini(&words);
 }
 
-static int take(void *self, const void *value)
+static int take(void *self, const void *row)
 {
-    struct listing *listing = self;
-    if (listing->limit != 0 && listing->count == listing->limit) {
-        listing->has_more = true;
-        return 0; /* it is the last one: the query asks for one more than the limit */
+    struct tr_listing *listing = self;
+    if (!tr_listing_takes(listing)) {
+        return 0;
     }
-    listing->count++;
-    if (has_document(listing)) {
-        write_map(listing, value);
+    if (tr_listing_has_document(listing)) {
+        write_map(&listing->document, row);
     } else {
-        write_cells(listing, value);
+        write_cells(&listing->table, row);
     }
     return 0;
 }
 
-static int write_rows(struct listing *listing)
+static int write_rows(struct tr_listing *listing, const struct filters *filters)
 {
     static const char *const heads[] = {"KIND", "PLACE", "NAME", "VERSION", "STATE", "APPLIED"};
-    const struct tr_reader_query query = {
+    struct tr_reader_query query = {
         .record = &tr_entity_schema,
-        .filters = listing->filters,
-        .filter_count = listing->filter_count,
+        .filters = filters->items,
+        .filter_count = filters->count,
         .order = {{.field = "applied_ms", .is_descending = true}, {.field = "name"}},
-        .skip = listing->offset,
-        .limit = listing->limit == 0 ? 0 : listing->limit + 1,
     };
-    tr_table_init(&listing->table, TR_COUNT_OF(heads));
-    for (size_t i = 0; i < TR_COUNT_OF(heads); i++) {
-        tr_table_text(&listing->table, tr_text_of(heads[i]));
-    }
-    if (has_document(listing)) {
-        tr_document_init(&listing->document, tr_console_out(), listing->output);
-        tr_document_begin_list(&listing->document, NULL);
-    }
+    tr_listing_bound(listing, &query);
+    tr_listing_begin(listing, heads, TR_COUNT_OF(heads));
     int error = tr_reader_rows(listing->browse->reader, &query, take, listing);
-    if (has_document(listing)) {
-        tr_document_end(&listing->document);
-        tr_document_fini(&listing->document);
-    } else if (error == 0) {
-        error = tr_table_write(&listing->table, 0, tr_console_out());
-    }
-    tr_table_fini(&listing->table);
-    return error;
+    int end_error = tr_listing_end(listing);
+    return error != 0 ? error : end_error;
 }
 
 /* ------------------------------------------------------------------------- the command */
 
 static const char kind_words[] = "task|workflow|plan";
 
-static void add_filters(struct listing *listing)
+static void add_filters(const struct tr_arguments *arguments, struct filters *filters)
 {
     static const struct {
         const char *name;
         enum tr_filter_op op;
-    } rows[] = {{"project", TR_FILTER_EQUAL},
-                {"domain", TR_FILTER_EQUAL},
-                {"name", TR_FILTER_GLOB},
-                {"version", TR_FILTER_EQUAL}};
-    const struct tr_arguments *arguments = &listing->browse->invocation->arguments;
-    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
-        const char *word = tr_arguments_value(arguments, rows[i].name);
+    } texts[] = {{"project", TR_FILTER_EQUAL},
+                 {"domain", TR_FILTER_EQUAL},
+                 {"name", TR_FILTER_GLOB},
+                 {"version", TR_FILTER_EQUAL}};
+    for (size_t i = 0; i < TR_COUNT_OF(texts); i++) {
+        const char *word = tr_arguments_value(arguments, texts[i].name);
         if (word != NULL) {
-            listing->filters[listing->filter_count++] =
-                tr_filter_text(rows[i].name, rows[i].op, tr_text_of(word));
+            filters->items[filters->count++] =
+                tr_filter_text(texts[i].name, texts[i].op, tr_text_of(word));
         }
     }
     const char *kind = tr_arguments_value(arguments, "kind");
     int place = kind == NULL ? -1 : tr_spelling_find(kind_words, kind);
     if (place >= 0) {
-        listing->filters[listing->filter_count++] =
+        filters->items[filters->count++] =
             tr_filter_number("kind", TR_FILTER_EQUAL, (uint64_t)place + TR_ENTITY_TASK);
     }
 }
 
-static enum tr_exit_status read_count(const struct tr_invocation *invocation, const char *name,
-                                      uint64_t *count)
+static enum tr_exit_status show(struct tr_listing *listing)
 {
-    const char *word = tr_arguments_value(&invocation->arguments, name);
-    return word == NULL || tr_count_read(word, count)
-               ? TR_EXIT_DONE
-               : tr_command_mistake(invocation->command, "--%s: '%.60s' is no number", name, word);
-}
-
-static enum tr_exit_status show(struct listing *listing)
-{
-    const struct tr_browse *browse = listing->browse;
-    add_filters(listing);
-    int error = write_rows(listing);
-    if (error != 0) {
-        return tr_browse_failed(browse, error);
-    }
-    if (listing->has_more) {
-        tr_console_note_more();
-        tr_command_note(browse->invocation, "there are more; --limit 0 shows all");
-    }
-    return TR_EXIT_DONE;
+    struct filters filters = {.count = 0};
+    add_filters(&listing->browse->invocation->arguments, &filters);
+    return tr_listing_tell(listing, write_rows(listing, &filters));
 }
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
-    struct tr_browse browse;
-    enum tr_exit_status status = tr_browse_open(invocation, &browse);
-    if (status != TR_EXIT_DONE) {
-        return status;
-    }
-    struct listing listing = {.browse = &browse, .output = invocation->output, .limit = LIMIT};
-    status = read_count(invocation, "limit", &listing.limit);
-    if (status == TR_EXIT_DONE) {
-        status = read_count(invocation, "offset", &listing.offset);
-    }
-    if (status == TR_EXIT_DONE) {
-        status = show(&listing);
-    }
-    tr_browse_close(&browse);
-    return status;
+    return tr_listing_run(invocation, show);
 }
 
 static const struct tr_option options[] = {
@@ -192,8 +121,8 @@ static const struct tr_option options[] = {
     {0, "domain", "NAME", "only of this domain", NULL, 0, false},
     {0, "name", "NAME", "only of this name; ** stands for anything", NULL, 0, false},
     {0, "version", "VERSION", "only of this version", NULL, 0, false},
-    {0, "limit", "N", "at most so many (else 50; 0: all)", NULL, 0, false},
-    {0, "offset", "N", "without so many of the first", NULL, 0, false},
+    TR_LISTING_LIMIT_OPTION,
+    TR_LISTING_OFFSET_OPTION,
     {0},
 };
 

@@ -5,45 +5,29 @@
 #include <string.h>
 
 #include "actors/explain/shared.h"
-#include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
-#include "deploy/common/document.h"
+#include "deploy/cli/listing.h"
 #include "deploy/common/show.h"
-#include "deploy/common/table.h"
 #include "deploy/console/console.h"
 #include "deploy/history/waiting.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-/* Attempts that are shown where nobody says. */
-#define LIMIT 50
-
 struct overview {
-    const struct tr_browse *browse;
-    enum tr_output output;
+    struct tr_listing *listing;
+    const struct tr_browse *browse; /* theirs */
     struct tr_waiting waiting;
     const struct tr_resources_state *state; /* NULL: no engine has begun yet */
     struct tr_explain_pages pages;
-    uint64_t ahead_ms; /* how far the clock of states is ahead of the one on the wall */
-    uint64_t limit;
-    uint64_t offset;
+    uint64_t ahead_ms;        /* how far the clock of states is ahead of the one on the wall */
     uint32_t *waits;          /* of each place, how many wait for it */
     struct tr_text *names;    /* of each place */
     struct tri_vector places; /* struct tr_shared_place */
-    struct tr_document document;
-    struct tr_table table;
 
-    /* Of the attempts. */
+    /* Of the attempts, which are the rows. */
     bool wants_waiting; /* those come first */
     uint64_t passed;
-    uint64_t shown;
-    bool has_more;
 };
-
-static bool has_document(const struct overview *overview)
-{
-    return overview->output == TR_OUTPUT_JSON || overview->output == TR_OUTPUT_YAML;
-}
 
 /* ------------------------------------------------------------------------- reading */
 
@@ -132,7 +116,7 @@ static void write_amounts(struct tr_document *document, const struct tri_amounts
 static void write_request(struct overview *overview, const struct tr_shared_request *request,
                           struct tr_text execution)
 {
-    struct tr_document *document = &overview->document;
+    struct tr_document *document = &overview->listing->document;
     tr_document_begin_map(document, NULL);
     tr_document_text(document, "attempt", request->attempt);
     tr_document_text(document, "execution", execution);
@@ -154,39 +138,38 @@ static void add_request(struct overview *overview, const struct tr_shared_reques
     struct tr_buffer words;
     uint64_t now_ms = overview->browse->now_ms + overview->ahead_ms;
     tr_buffer_init(&words, 0);
-    tr_table_text(&overview->table, request->attempt);
-    tr_table_text(&overview->table, execution.size > 0 ? execution : tr_text_of("-"));
-    tr_table_text(&overview->table, tr_text_of(request->is_waiting ? "waits" : "has it"));
+    tr_table_text(&overview->listing->table, request->attempt);
+    tr_table_text(&overview->listing->table, execution.size > 0 ? execution : tr_text_of("-"));
+    tr_table_text(&overview->listing->table, tr_text_of(request->is_waiting ? "waits" : "has it"));
     tr_age_print(now_ms < request->since_ms ? 0 : now_ms - request->since_ms, &words);
-    tr_table_text(&overview->table, tr_buffer_text(&words));
+    tr_table_text(&overview->listing->table, tr_buffer_text(&words));
     tr_buffer_cut(&words, 0);
     for (uint32_t i = 0; i < request->place_count; i++) {
         tr_buffer_print(&words, "%s%.*s", i == 0 ? "" : ", ",
                         TRI_TEXT(place_name(overview, request->places[i])));
     }
-    tr_table_text(&overview->table, tr_buffer_text(&words));
+    tr_table_text(&overview->listing->table, tr_buffer_text(&words));
     tr_buffer_fini(&words);
 }
 
 static int take_request(void *self, const struct tr_shared_request *request)
 {
     struct overview *overview = self;
-    if (request->is_waiting != overview->wants_waiting || overview->passed++ < overview->offset) {
+    if (request->is_waiting != overview->wants_waiting ||
+        overview->passed++ < overview->listing->offset) {
         return 0;
     }
-    if (overview->limit != 0 && overview->shown == overview->limit) {
-        overview->has_more = true;
+    if (!tr_listing_takes(overview->listing)) {
         return TR_CLOSED; /* no more are looked at */
     }
     struct tr_buffer name;
     tr_buffer_init(&name, 0);
     int error = name_of(overview, request->execution, &name);
-    if (error == 0 && has_document(overview)) {
+    if (error == 0 && tr_listing_has_document(overview->listing)) {
         write_request(overview, request, tr_buffer_text(&name));
     } else if (error == 0) {
         add_request(overview, request, tr_buffer_text(&name));
     }
-    overview->shown++;
     tr_buffer_fini(&name);
     return error;
 }
@@ -244,8 +227,8 @@ static int write_document(struct overview *overview)
 {
     const struct tr_shared_place *places = overview->places.items;
     const struct tr_resources_state *state = overview->state;
-    struct tr_document *document = &overview->document;
-    tr_document_init(document, tr_console_out(), overview->output);
+    struct tr_document *document = &overview->listing->document;
+    tr_document_init(document, tr_console_out(), overview->browse->invocation->output);
     tr_document_begin_map(document, NULL);
     tr_document_number(document, "waiting", state == NULL ? 0 : (int64_t)state->waiting);
     tr_document_number(document, "held", state == NULL ? 0 : (int64_t)state->held);
@@ -288,7 +271,7 @@ static void add_amount(struct tr_table *table, const char *name, double booked, 
 
 static void add_place(struct overview *overview, const struct tr_shared_place *place)
 {
-    struct tr_table *table = &overview->table;
+    struct tr_table *table = &overview->listing->table;
     uint32_t waiting = overview->waits[place->number];
     if (place->kind == TR_SHARED_MACHINE) {
         const struct tri_amounts *booked = &place->booked;
@@ -323,75 +306,46 @@ static int print_text(struct overview *overview)
     static const char *const heads[] = {"ATTEMPT", "EXECUTION", "STATE", "SINCE", "OF"};
     const struct tr_shared_place *places = overview->places.items;
     FILE *stream = tr_console_out();
-    begin_table(&overview->table, places_heads, TR_COUNT_OF(places_heads));
+    begin_table(&overview->listing->table, places_heads, TR_COUNT_OF(places_heads));
     for (uint32_t i = 0; i < overview->places.count; i++) {
         add_place(overview, &places[i]);
     }
-    int error = tr_table_write(&overview->table, 0, stream);
-    tr_table_fini(&overview->table);
-    begin_table(&overview->table, heads, TR_COUNT_OF(heads));
+    int error = tr_table_write(&overview->listing->table, 0, stream);
+    tr_table_fini(&overview->listing->table);
+    begin_table(&overview->listing->table, heads, TR_COUNT_OF(heads));
     if (error == 0) {
         error = show_requests(overview);
     }
-    if (error == 0 && overview->shown > 0) {
+    if (error == 0 && overview->listing->count > 0) {
         fputc('\n', stream);
-        error = tr_table_write(&overview->table, 0, stream);
+        error = tr_table_write(&overview->listing->table, 0, stream);
     }
-    tr_table_fini(&overview->table);
+    tr_table_fini(&overview->listing->table);
     return error;
 }
 
 /* ------------------------------------------------------------------------- the command */
 
-static enum tr_exit_status read_count(const struct tr_invocation *invocation, const char *name,
-                                      uint64_t *count)
+static enum tr_exit_status show(struct tr_listing *listing)
 {
-    const char *word = tr_arguments_value(&invocation->arguments, name);
-    return word == NULL || tr_count_read(word, count)
-               ? TR_EXIT_DONE
-               : tr_command_mistake(invocation->command, "--%s: '%.60s' is no number", name, word);
-}
-
-static enum tr_exit_status show(struct overview *overview)
-{
-    const struct tr_browse *browse = overview->browse;
-    int error = read_places(overview);
+    struct overview overview = {.listing = listing, .browse = listing->browse};
+    int error = read_places(&overview);
     if (error == 0) {
-        error = has_document(overview) ? write_document(overview) : print_text(overview);
+        error =
+            tr_listing_has_document(listing) ? write_document(&overview) : print_text(&overview);
     }
-    tr_waiting_fini(&overview->waiting);
-    if (error != 0) {
-        return tr_browse_failed(browse, error);
-    }
-    if (overview->has_more) {
-        tr_console_note_more();
-        tr_command_note(browse->invocation, "there are more; --limit 0 shows all");
-    }
-    return TR_EXIT_DONE;
+    tr_waiting_fini(&overview.waiting);
+    return tr_listing_tell(listing, error);
 }
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
-    struct tr_browse browse;
-    enum tr_exit_status status = tr_browse_open(invocation, &browse);
-    if (status != TR_EXIT_DONE) {
-        return status;
-    }
-    struct overview overview = {.browse = &browse, .output = invocation->output, .limit = LIMIT};
-    status = read_count(invocation, "limit", &overview.limit);
-    if (status == TR_EXIT_DONE) {
-        status = read_count(invocation, "offset", &overview.offset);
-    }
-    if (status == TR_EXIT_DONE) {
-        status = show(&overview);
-    }
-    tr_browse_close(&browse);
-    return status;
+    return tr_listing_run(invocation, show);
 }
 
 static const struct tr_option options[] = {
     {0, "limit", "N", "at most so many attempts (else 50; 0: all)", NULL, 0, false},
-    {0, "offset", "N", "without so many of the first", NULL, 0, false},
+    TR_LISTING_OFFSET_OPTION,
     {0},
 };
 
