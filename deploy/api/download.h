@@ -13,6 +13,16 @@
 /* Where downloads are, at the same port as everything else. */
 #define TR_API_DOWNLOAD_PATH "/downloads/"
 
+/*
+ * What a page that a task has written may do: its own scripts run, in an origin of its own, and
+ * nothing is loaded or sent anywhere.
+ */
+#define TR_API_PAGE_POLICY                                                                       \
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob: " \
+    "data:; style-src 'unsafe-inline' data:; img-src data: blob:; font-src data:; media-src "    \
+    "data: blob:; worker-src blob: data:; base-uri 'none'; form-action 'none'; "                 \
+    "frame-ancestors 'self'"
+
 /* What is asked for. */
 struct tr_api_download {
     struct tr_text path;  /* behind TR_API_DOWNLOAD_PATH, as it came */

@@ -143,7 +143,7 @@ bool tr_api_download_begin(struct tr_api_call *call, const struct tr_api_downloa
     add(&headers, "x-content-type-options", "nosniff");
     add(&headers, "content-type", is_page(part->name) ? "text/html" : "application/octet-stream");
     if (is_page(part->name)) {
-        add(&headers, "content-security-policy", "sandbox allow-scripts");
+        add(&headers, "content-security-policy", TR_API_PAGE_POLICY);
     }
     if (part->is_outside) {
         (void)snprintf(range, sizeof range, "bytes */%llu", (unsigned long long)part->size);

@@ -19,6 +19,7 @@ extern const struct tr_command tr_command_elements;
 extern const struct tr_command tr_command_entities;
 extern const struct tr_command tr_command_explain;
 extern const struct tr_command tr_command_export;
+extern const struct tr_command tr_command_files;
 extern const struct tr_command tr_command_gates;
 extern const struct tr_command tr_command_get;
 extern const struct tr_command tr_command_help;

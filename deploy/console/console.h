@@ -10,12 +10,29 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct tr_buffer;
+
+/* A file that a command tells of. */
+struct tr_console_file {
+    const char *path;
+    const char *name; /* under which it is kept elsewhere */
+    const char *media_type;
+    uint64_t size_bytes;   /* set where it is linked */
+    struct tr_buffer *url; /* appended to then */
+};
+
 struct tr_console {
     FILE *out;
     FILE *err;
     const char *identity; /* who calls, for the history */
     uint32_t answer_ms;   /* how long an engine may take to answer where a command says nothing */
     const atomic_bool *is_gone; /* nobody waits for it any more; NULL: somebody always does */
+    /*
+     * By which URL who calls gets a file; NULL: by its path. TR_NOT_FOUND, TR_DENIED, TR_NO_FILE
+     * (it is a folder whose files may be had), TR_OUTSIDE (who calls may not have it), TR_MEMORY.
+     */
+    int (*link)(void *self, struct tr_console_file *file);
+    void *link_self;
 
     /* What a command says of how it ended, beside its words. */
     int error;     /* an enum tr_error; 0: nothing is known */

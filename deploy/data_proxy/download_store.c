@@ -209,14 +209,12 @@ static void give_back(void *argument)
 
 /* ------------------------------------------------------------------ where files are */
 
-/* The name of a real path below the store's folder; false: it is in none of the open folders. */
-static bool name_below(const struct tri_download_store *store, const char *path,
-                       char file[PATH_MAX])
+bool tr_download_name(const char *store_folder, const char *path, char file[PATH_MAX])
 {
     for (size_t i = 0; i < TR_COUNT_OF(open_folders); i++) {
         char named[2 * PATH_MAX];
         char folder[PATH_MAX];
-        (void)snprintf(named, sizeof named, "%s/%s", store->folder, open_folders[i]);
+        (void)snprintf(named, sizeof named, "%s/%s", store_folder, open_folders[i]);
         size_t size = realpath(named, folder) == NULL ? 0 : strlen(folder);
         if (size > 0 && strncmp(path, folder, size) == 0 && path[size] == '/') {
             int length = snprintf(file, PATH_MAX, "%s%s", open_folders[i], path + size);
@@ -234,7 +232,7 @@ static int find(void *self, const char *path, char file[PATH_MAX])
     if (realpath(path, found) == NULL) {
         return errno == EACCES ? TR_DENIED : TR_NOT_FOUND;
     }
-    if (!name_below(store, found, file)) {
+    if (!tr_download_name(store->folder, found, file)) {
         return TR_OUTSIDE;
     }
     return stat(found, &status) != 0 ? TR_NOT_FOUND : S_ISREG(status.st_mode) ? 0 : TR_NO_FILE;
@@ -285,7 +283,7 @@ static bool is_open_to_all(const struct tri_download *download)
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", download->descriptor);
     ssize_t size = readlink(link, found, sizeof found - 1);
     found[size > 0 ? size : 0] = '\0';
-    return size > 0 && name_below(download->store, found, file);
+    return size > 0 && tr_download_name(download->store->folder, found, file);
 }
 
 static bool open_file(struct tri_download *download)

@@ -32,6 +32,12 @@ void tri_download_store_stop(struct tri_download_store *store);
 void tri_download_store_close(struct tri_download_store *store);
 
 /*
+ * The name below a store's folder, as URLs have it, of a real path; false: it is in none of the
+ * folders whose files clients may have.
+ */
+TR_MUST_USE bool tr_download_name(const char *store_folder, const char *path, char file[PATH_MAX]);
+
+/*
  * The bytes that a header Range asks for of a file: is_part and is_outside of `part`, whose size is
  * set. One that asks for several, or is none, is as if it were not there. Pure.
  */

@@ -12,7 +12,7 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-static int draw(uint8_t key[TR_SIGNED_KEY_BYTES])
+int tr_signing_key_draw(uint8_t key[TR_SIGNED_KEY_BYTES])
 {
     struct tr_env *env;
     int error = tri_env_real_new(&env);
@@ -43,7 +43,7 @@ int tr_signing_key_read(const char *store_folder, uint8_t key[TR_SIGNED_KEY_BYTE
     if (is_there || (error != 0 && error != TR_NOT_FOUND && error != TR_LIMIT)) {
         return error;
     }
-    error = draw(key);
+    error = tr_signing_key_draw(key);
     struct tr_bytes bytes = {.data = key, .size = TR_SIGNED_KEY_BYTES};
     return error != 0 ? error : tr_file_write(path, bytes, true);
 }

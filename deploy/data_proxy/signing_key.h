@@ -15,4 +15,7 @@
  */
 TR_MUST_USE int tr_signing_key_read(const char *store_folder, uint8_t key[TR_SIGNED_KEY_BYTES]);
 
+/* Draws one that is kept nowhere. Errors of the environment. */
+TR_MUST_USE int tr_signing_key_draw(uint8_t key[TR_SIGNED_KEY_BYTES]);
+
 #endif

@@ -272,12 +272,9 @@ static void write_problem(struct tr_document *document, const char *name,
     tr_document_end(document);
 }
 
-/* Writes one; what cannot be had is a problem of its own, what is damaged one of the command. */
-static int write_one(const struct tr_value *value, struct tr_document *document)
+int tr_value_write(const struct tr_value *value, const char *name, struct tr_document *document)
 {
-    char name[NAME_BYTES];
     struct tr_value_bytes bytes;
-    snprintf(name, sizeof name, "%.*s", (int)value->name.size, value->name.data);
     int error = tr_value_open(value, &bytes);
     if (error != 0) {
         write_problem(document, name, value, error);
@@ -299,7 +296,9 @@ int tr_values_write(const struct tr_values *values, const char *name, struct tr_
     }
     tr_document_begin_map(document, name);
     for (uint32_t i = 0; i < values->count && error == 0; i++) {
-        error = write_one(&values->items[i], document);
+        char own[NAME_BYTES];
+        (void)snprintf(own, sizeof own, "%.*s", TRI_TEXT(values->items[i].name));
+        error = tr_value_write(&values->items[i], own, document);
     }
     tr_document_end(document);
     return error;

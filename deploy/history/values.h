@@ -80,6 +80,10 @@ TR_MUST_USE int tr_value_stream(const struct tr_value_bytes *bytes, FILE *stream
  */
 TR_MUST_USE int tr_value_json(const struct tr_value *value, struct tr_buffer *json);
 
+/* Writes one under a name; what cannot be read is a {"problem": ...}. TR_MALFORMED. */
+TR_MUST_USE int tr_value_write(const struct tr_value *value, const char *name,
+                               struct tr_document *document);
+
 /* Writes them as a map; null where nothing is known. What cannot be read is a {"problem": ...}. */
 TR_MUST_USE int tr_values_write(const struct tr_values *values, const char *name,
                                 struct tr_document *document);

@@ -7,7 +7,7 @@
 #include "deploy/follow/task_progress.h"
 #include "deploy/history/gates.h"
 #include "deploy/history/notifications.h"
-#include "deploy/look/get.h"
+#include "deploy/look/get_report.h"
 #include "schemas/codec/error.h"
 
 /* The columns of a note that are shown without -v. */
@@ -322,25 +322,34 @@ static int write_document(const struct tr_get *get, const struct tr_node_tree *t
     return error;
 }
 
+int tr_get_values_read(const struct tr_get *get, bool has_nodes, struct tr_get_values *values)
+{
+    *values = (struct tr_get_values){.inputs = {.is_known = false}};
+    int error = has_nodes
+                    ? tr_node_tree_read(get->reader, get->folder, get->execution, &values->tree)
+                    : tr_node_tree_open(get->reader, get->folder, get->execution, &values->tree);
+    if (error == 0) {
+        error = read_values(get, &values->tree, TR_VALUE_INPUTS, &values->inputs);
+    }
+    return error != 0 ? error : read_values(get, &values->tree, TR_VALUE_OUTPUTS, &values->outputs);
+}
+
+void tr_get_values_fini(struct tr_get_values *values)
+{
+    tr_values_fini(&values->inputs);
+    tr_values_fini(&values->outputs);
+    tr_node_tree_fini(&values->tree);
+}
+
 int tr_get_execution(const struct tr_get *get)
 {
-    struct tr_node_tree tree;
-    struct tr_values inputs = {.is_known = false};
-    struct tr_values outputs = {.is_known = false};
-    int error = tr_node_tree_read(get->reader, get->folder, get->execution, &tree);
-    if (error != 0) {
-        return error;
-    }
-    error = read_values(get, &tree, TR_VALUE_INPUTS, &inputs);
+    struct tr_get_values values;
+    int error = tr_get_values_read(get, true, &values);
     if (error == 0) {
-        error = read_values(get, &tree, TR_VALUE_OUTPUTS, &outputs);
+        error = tri_get_has_document(get)
+                    ? write_document(get, &values.tree, &values.inputs, &values.outputs)
+                    : print_text(get, &values.tree, &values.inputs, &values.outputs);
     }
-    if (error == 0) {
-        error = tri_get_has_document(get) ? write_document(get, &tree, &inputs, &outputs)
-                                          : print_text(get, &tree, &inputs, &outputs);
-    }
-    tr_values_fini(&inputs);
-    tr_values_fini(&outputs);
-    tr_node_tree_fini(&tree);
+    tr_get_values_fini(&values);
     return error;
 }

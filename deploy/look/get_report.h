@@ -67,6 +67,18 @@ TR_MUST_USE int tr_get_report_find(const struct tr_get *get, const struct tr_tar
                                    char *problem, struct tr_get_report *report);
 void tr_get_report_fini(struct tr_get_report *report);
 
+/* What an execution got and gave, with the graph that has their types. */
+struct tr_get_values {
+    struct tr_node_tree tree;
+    struct tr_values inputs;
+    struct tr_values outputs;
+};
+
+/* Reads them, and its nodes if these are wanted. Errors as above; to be ended in any case. */
+TR_MUST_USE int tr_get_values_read(const struct tr_get *get, bool has_nodes,
+                                   struct tr_get_values *values);
+void tr_get_values_fini(struct tr_get_values *values);
+
 /*
  * Whether there is such a node, element or attempt. TR_NOT_FOUND, with words in `problem`
  * (TR_TARGET_PROBLEM_BYTES); errors as above.

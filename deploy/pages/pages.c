@@ -14,7 +14,7 @@
  */
 #define POLICY                                                                              \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " \
-    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "          \
+    "connect-src 'self'; frame-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "          \
     "frame-ancestors 'none'"
 
 #define LEFT_OUT                                                                          \

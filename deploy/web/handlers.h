@@ -16,6 +16,9 @@ void tr_web_answer_ping(struct tr_web_job *job);
 void tr_web_follow_changes(struct tr_web_job *job);
 void tr_web_follow_tap(struct tr_web_job *job);
 
+/* file.c: a piece of one, on the queue's thread */
+void tr_web_read_file(struct tr_web_job *job);
+
 /* openapi.c */
 void tr_web_answer_openapi(struct tr_web_job *job);
 

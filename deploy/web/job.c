@@ -2,7 +2,7 @@
  * Calling a command within an engine's process: its streams are buffers of the job, bounded, and
  * what it says on stderr are the words of a problem.
  */
-#include "deploy/web/job.h"
+#include "deploy/web/web_inside.h"
 
 #include <sodium.h>
 #include <stdarg.h>
@@ -41,6 +41,7 @@ struct tr_web_job *tr_web_job_new(struct tr_web *web)
 void tr_web_job_free(struct tr_web_job *job)
 {
     if (job != NULL) {
+        tri_web_file_free(job->file);
         tr_buffer_fini(&job->answer);
         tri_buffer_fini(&job->packed);
         tr_buffer_fini(&job->body);
@@ -159,7 +160,9 @@ void tr_web_job_call(struct tr_web_job *job, const struct tr_command *command, i
     struct tr_console console = {.out = tr_web_job_stream(&job->answer),
                                  .identity = job->principal,
                                  .answer_ms = TR_WEB_ENGINE_MS,
-                                 .is_gone = tr_web_is_stopping(job->web)};
+                                 .is_gone = tr_web_is_stopping(job->web),
+                                 .link = tri_web_link,
+                                 .link_self = job};
     tr_web_job_call_with(job, command, count, words, &console);
     if (console.out != NULL) {
         (void)fclose(console.out);

@@ -15,6 +15,7 @@
 #define TR_WEB_TAG_BYTES 40
 
 struct tr_web_feed;
+struct tr_web_file;
 
 struct tr_web_job {
     struct tr_work work; /* private */
@@ -22,6 +23,7 @@ struct tr_web_job {
     struct tr_door *door;
     uint64_t exchange;        /* whose answer it is */
     struct tr_web_feed *feed; /* or the stream of events that it is for */
+    struct tr_web_file *file; /* that it reads; NULL: it is for something else */
     struct tr_arena arena;
     struct tr_web_request request;
     const char *principal;  /* who calls, for the history */
@@ -29,6 +31,7 @@ struct tr_web_job {
     const char *last_event; /* Last-Event-ID; NULL: none */
     const char *key;        /* Idempotency-Key; NULL: none */
     bool takes_gzip;        /* the answer may be compressed */
+    bool may_register;      /* who calls may have programs of his own run there */
     const char *begin_name; /* what that makes of an execution; NULL: nothing */
     const char *begin_label;
     struct tr_buffer body; /* of the request */

@@ -199,7 +199,9 @@ static void write_query(struct tr_document *page, const struct tr_web_route *rou
     }
     while (tr_web_next_word(&fields, &word)) {
         word.size -= word.data[word.size - 1] == '?' ? 1 : 0;
-        write_plain(page, "query", word, "a pattern of addresses");
+        write_plain(page, "query", word,
+                    (route->flags & TR_WEB_GIVES_FILE) != 0 ? "of the URL that was given"
+                                                            : "a pattern of addresses");
     }
     if ((route->flags & TR_WEB_IS_PAGED) != 0) {
         write_page_parameters(page);
@@ -312,14 +314,16 @@ static void write_body(struct tr_document *page, const struct tr_web_route *rout
 
 static void write_content(struct tr_document *page, const struct tr_web_route *route)
 {
+    const char *plain = route->handle == tr_web_answer_openapi    ? "application/json"
+                        : (route->flags & TR_WEB_GIVES_FILE) != 0 ? "application/octet-stream"
+                                                                  : "text/plain";
     tr_document_begin_map(page, "content");
     if (route->schema != NULL) {
         tr_document_begin_map(page, "application/json");
         write_reference(page, route->schema);
         tr_document_end(page);
     } else {
-        tr_document_begin_map(page, route->handle == tr_web_answer_openapi ? "application/json"
-                                                                           : "text/plain");
+        tr_document_begin_map(page, plain);
         tr_document_end(page);
     }
     if (is_watched(route)) {

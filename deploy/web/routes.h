@@ -12,13 +12,14 @@
 struct tr_web_job;
 
 enum tr_web_route_flags {
-    TR_WEB_TAKES_NODE = 1, /* takes `node`, as commands do: squares, sq[3]/inner, squares[17]@2 */
-    TR_WEB_IS_PAGED = 2,   /* takes `limit` and `cursor` */
-    TR_WEB_BY_TIME = 4,    /* pages hold together by the time of the first one */
-    TR_WEB_OF_ENGINE = 8,  /* comes from the engine itself, not from the store */
-    TR_WEB_BEGINS = 16,    /* begins an execution: takes a key that makes it once */
-    TR_WEB_FOLLOWS = 32,   /* goes on with something, for who takes events */
-    TR_WEB_BY_NUMBER = 64, /* a page begins with an element, by the option `from` */
+    TR_WEB_TAKES_NODE = 1,   /* takes `node`, as commands do: squares, sq[3]/inner, squares[17]@2 */
+    TR_WEB_IS_PAGED = 2,     /* takes `limit` and `cursor` */
+    TR_WEB_BY_TIME = 4,      /* pages hold together by the time of the first one */
+    TR_WEB_OF_ENGINE = 8,    /* comes from the engine itself, not from the store */
+    TR_WEB_BEGINS = 16,      /* begins an execution: takes a key that makes it once */
+    TR_WEB_FOLLOWS = 32,     /* goes on with something, for who takes events */
+    TR_WEB_BY_NUMBER = 64,   /* a page begins with an element, by the option `from` */
+    TR_WEB_GIVES_FILE = 128, /* answers with the bytes of a file */
 };
 
 struct tr_web_route {

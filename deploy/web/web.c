@@ -14,6 +14,7 @@
 
 #include "deploy/api/outside.h"
 #include "deploy/common/clock.h"
+#include "deploy/data_proxy/signing_key.h"
 #include "deploy/web/web_inside.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
@@ -178,6 +179,10 @@ static void deliver_one(struct tr_web *web, struct tr_web_job *job)
         job->feed == NULL ? tr_door_find(job->door, job->exchange) : NULL;
     size_t *count = acts(job) ? &web->acting_count : &web->looking_count;
     (*count)--;
+    if (job->file != NULL) {
+        tri_web_file_take(job);
+        return;
+    }
     if (job->feed != NULL) {
         tri_web_stream_take(job->feed, job);
     } else if (exchange != NULL && !tr_door_exchange_has_ended(exchange)) {
@@ -316,6 +321,16 @@ static enum tr_web_problem identify(struct tri_web_visit *visit, char *words)
     return TR_WEB_UNAUTHENTICATED;
 }
 
+/* Whether who calls may have programs of his own run where a request acts. */
+static bool may_register(const struct tri_web_visit *visit)
+{
+    const struct tr_web_options *options = &visit->web->options;
+    struct tr_api_place place = place_of(&visit->job->request);
+    bool needs_token = options->clients.count > 0 || options->provider.issuer != NULL;
+    return visit->client != NULL ? tr_api_client_may(visit->client, TR_API_REGISTER, &place)
+                                 : !needs_token && options->everybody >= TR_API_REGISTER;
+}
+
 /* Whether who calls may; else words say why not. */
 static enum tr_web_problem admit(struct tri_web_visit *visit, char *words)
 {
@@ -390,6 +405,7 @@ static enum tr_web_problem read_head(struct tri_web_visit *visit)
     }
     job->exchange = tr_door_exchange_number(visit->exchange);
     job->principal = visit->client != NULL ? visit->client->id : "http";
+    job->may_register = may_register(visit);
     job->known_tag = keep_header(visit, "if-none-match");
     job->takes_gzip =
         tr_web_takes_gzip(tr_door_exchange_header(visit->exchange, "accept-encoding"));
@@ -451,7 +467,8 @@ static void take_end(void *self, struct tr_door_exchange *exchange)
     }
     if (problem != TR_WEB_FINE) {
         answer_problem(exchange, problem, job->words);
-    } else if (!tri_web_follow_begin(visit) && !tri_web_stream_begin(visit)) {
+    } else if (!tri_web_file_begin(visit) && !tri_web_follow_begin(visit) &&
+               !tri_web_stream_begin(visit)) {
         visit->job = NULL;
         tri_web_hand(self, job);
     }
@@ -462,6 +479,7 @@ static void give_room(void *self, struct tr_door_exchange *exchange)
     (void)self;
     tri_web_stream_room(tr_door_exchange_state(exchange));
     tri_web_follow_room(tr_door_exchange_state(exchange));
+    tri_web_file_room(tr_door_exchange_state(exchange));
 }
 
 static void expire(void *self, struct tr_door_exchange *exchange)
@@ -507,8 +525,10 @@ int tr_web_new(const struct tr_web_options *options, struct tr_web **out)
     static const char *const prefixes[TRI_WEB_PARTS] = {TR_WEB_PREFIX, "/healthz", "/readyz",
                                                         "/metrics"};
     struct tr_web *web = tr_alloc_zero(1, sizeof *web);
-    if (web == NULL) {
-        return TR_MEMORY;
+    int error = web == NULL ? TR_MEMORY : tr_signing_key_draw(web->key);
+    if (error != 0) {
+        tr_free(web);
+        return error;
     }
     web->options = *options;
     web->wake = -1;

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "deploy/data_proxy/signed_url.h"
 #include "deploy/web/job.h"
 
 #define TRI_WEB_PARTS 4
@@ -19,7 +20,7 @@ struct tri_web_visit {
     struct tr_door_exchange *exchange;
     const struct tr_api_client *client; /* NULL: nobody has said who it is */
     struct tr_api_client outside;       /* who, by a provider's token; its texts are the job's */
-    struct tr_web_job *job;             /* whose request is coming; NULL: it was handed on */
+    struct tr_web_job *job; /* whose request is coming, or whose file waits; NULL: handed on */
 
     struct tr_web_follower *follower; /* a stream that goes on with something; NULL: none */
 
@@ -57,7 +58,8 @@ struct tr_web {
     struct tr_work_queue acting;
     size_t looking_count; /* that wait or are worked at; the door's thread */
     size_t acting_count;
-    struct tr_door *door; /* once something came through it */
+    struct tr_door *door;             /* once something came through it */
+    uint8_t key[TR_SIGNED_KEY_BYTES]; /* of URLs of files */
 
     pthread_mutex_t mutex; /* of what follows */
     struct tr_work_list done;
@@ -109,6 +111,18 @@ void tri_web_follow_beat(struct tri_web_visit *visit);
 void tri_web_follow_leave(struct tri_web_visit *visit);
 void tri_web_follow_stop(struct tr_web *web);
 void tri_web_follow_free(struct tr_web *web);
+
+/*
+ * file.c: whether a request is for a file, whose job comes back with each piece of it, until it is
+ * freed; there is room again.
+ */
+TR_MUST_USE bool tri_web_file_begin(struct tri_web_visit *visit);
+void tri_web_file_take(struct tr_web_job *job);
+void tri_web_file_room(struct tri_web_visit *visit);
+void tri_web_file_free(struct tr_web_file *file);
+
+/* What a command's console links files by (tr_console); `self` is the job. Any thread. */
+int tri_web_link(void *self, struct tr_console_file *file);
 
 /* Ends the thread; and frees what is left, when the door is closed. */
 void tri_web_streams_stop(struct tr_web *web);

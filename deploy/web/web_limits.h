@@ -24,6 +24,10 @@
 /* Words of a problem. */
 #define TR_WEB_WORDS_BYTES 4096
 
+/* Bytes of a file that are read at once; and how long at least a URL of one is good. */
+#define TR_WEB_PIECE_BYTES (256U << 10)
+#define TR_WEB_LINK_S 3600
+
 /* Rows of a page, if a client does not say, and at most. */
 #define TR_WEB_ROWS 50
 #define TR_WEB_ROWS_MAX 1000

@@ -211,8 +211,11 @@ class DownloadsTest(ClientTest):
             ["GetNodeExecutionData", {"id": node}]])
         self.assertEqual(link["signed_url"], link["pre_signed_urls"]["signed_url"])
         status, headers, body = self.got(link["signed_url"][0])
-        self.assertEqual((status, headers["content-type"], headers["content-security-policy"],
-                          body), (200, "text/html", "sandbox allow-scripts", b"<h1>deck</h1>"))
+        self.assertEqual((status, headers["content-type"], body),
+                         (200, "text/html", b"<h1>deck</h1>"))
+        policy = headers["content-security-policy"]
+        self.assertTrue(policy.startswith("sandbox allow-scripts; default-src 'none'"), policy)
+        self.assertNotIn("allow-same-origin", policy)
         outputs = data["full_outputs"]["literals"]
         self.assertEqual(self.got(self.url_of(outputs["o0"]["scalar"]["blob"]["uri"]))[2],
                          b"0123456789")

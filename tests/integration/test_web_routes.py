@@ -23,8 +23,10 @@ TOUR = [
     ("listElements", {**ONE, "node": "count", "limit": "1"}, None),
     ("summarizeElements", {**ONE, "node": "count", "ranges": "2"}, None),
     ("explainExecution", {**ONE, "node": "ok"}, None), ("getLogs", {**ONE, "node": "count"}, None),
+    ("listFiles", {**ONE, "node": "count[1]"}, None),
+    ("getFile", {"file": "bm9uZQ", "expires": "1", "signature": "00"}, None),
     ("followChanges", ONE, None), ("tap", {"filter": "limit=1"}, None), ("listGates", {}, None),
-    ("listPlans", {}, None), ("explainPlan", HOW, None), ("listPlugins", {}, None),
+    ("listPlans", {}, None), ("listChanges", {"project": "default"}, None), ("explainPlan", HOW, None), ("listPlugins", {}, None),
     ("listResources", {"limit": "5"}, None), ("listEntities", {"kind": "task"}, None),
     ("listHosts", {}, None), ("listActors", {"pattern": "/sys/*"}, None), ("listMetrics", {}, None),
     ("getEngine", {}, None),
@@ -38,8 +40,9 @@ TOUR = [
     ("abortExecution", {**HOW, "name": "third"}, {"message": "m"}),
 ]
 
-# What is answered with a problem here: there is one host; and two are streams of events alone.
-PROBLEMS = {"listHosts": 404, "followChanges": 400, "tap": 400}
+# What is answered with a problem here: there is one host; nobody gave that URL of a file; and two
+# are streams of events alone.
+PROBLEMS = {"listHosts": 404, "getFile": 403, "followChanges": 400, "tap": 400}
 
 
 def unchecked(page, tour):
@@ -123,7 +126,7 @@ class RoutesTest(AskingTest):
             with self.subTest(name):
                 (status, _, answer), operation = self.ask_for(page, name, given, body)
                 is_open = operation["x-role"] == "anybody"
-                self.assertEqual(is_open, name in ("healthz", "readyz", "openapi"))
+                self.assertEqual(is_open, name in ("healthz", "readyz", "openapi", "getFile"))
                 self.assertEqual(status == 401, not is_open, answer)
 
 
