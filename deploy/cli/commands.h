@@ -14,6 +14,7 @@ extern const struct tr_command tr_command_audit;
 extern const struct tr_command tr_command_backfill;
 extern const struct tr_command tr_command_backup;
 extern const struct tr_command tr_command_check;
+extern const struct tr_command tr_command_compare;
 extern const struct tr_command tr_command_completion;
 extern const struct tr_command tr_command_elements;
 extern const struct tr_command tr_command_entities;

@@ -20,6 +20,7 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_get,
     &tr_command_elements,
     &tr_command_files,
+    &tr_command_compare,
     &tr_command_watch,
     &tr_command_explain,
     &tr_command_logs,

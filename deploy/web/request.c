@@ -15,7 +15,7 @@
 #include "deploy/common/show.h"
 
 /* The words that each command gets beside those of a request. */
-#define FIXED_WORDS 9
+#define FIXED_WORDS 10
 
 TR_PRINTF(3, 4)
 static enum tr_web_problem refuse(char *words, enum tr_web_problem problem, const char *format, ...)
@@ -478,12 +478,13 @@ static void add(struct words *words, const char *format, ...)
     words->items[words->count++] = word;
 }
 
-/* A template with what was given in place of {NAME}; a node stands behind it. */
-static const char *fill(struct tr_arena *arena, const struct tr_web_request *request)
+/* A template with what was given in place of {NAME}; a node stands behind the target. */
+static const char *fill(struct tr_arena *arena, const struct tr_web_request *request,
+                        const char *template)
 {
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
-    for (const char *at = request->route->target; *at != '\0';) {
+    for (const char *at = template; *at != '\0';) {
         size_t plain = strcspn(at, "{");
         tr_buffer_add(&text, at, plain);
         at += plain;
@@ -585,9 +586,10 @@ char **tr_web_request_arguments(struct tr_arena *arena, const struct tr_web_requ
     if (route->verb != NULL) {
         add(&words, "%s", route->verb);
     }
-    if (route->target != NULL) {
-        const char *target = fill(arena, request);
-        add(&words, "%s", target == NULL ? "" : target);
+    const char *const templates[] = {route->target, route->other};
+    for (size_t i = 0; i < TR_COUNT_OF(templates) && templates[i] != NULL; i++) {
+        const char *word = fill(arena, request, templates[i]);
+        add(&words, "%s", word == NULL ? "" : word);
     }
     while (tr_web_next_word(&fields, &field)) {
         field.size -= field.data[field.size - 1] == '?' ? 1 : 0;

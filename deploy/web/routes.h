@@ -33,6 +33,7 @@ struct tr_web_route {
     const char *verb;                 /* its first word; NULL: none */
     const char *flag;                 /* an option that it always gets; NULL: none */
     const char *target;               /* a word made of the path's variables; NULL: none */
+    const char *other;                /* one more, behind it; NULL: none */
     const char *options;              /* of the command, which the query gives, or the body */
     const char *fields; /* of the body, beside options; a ? behind what may be missing */
     const char *schema; /* of what is answered; NULL: text */

@@ -62,6 +62,8 @@ class DocumentsTest(ProgramTest):
         for node in ("good/squares", "good/squares[3]", "good/sum@0", "bad/end", "again/list",
                      "bad/halves[1]@0"):
             self.prints("get_node", "get", node)
+        self.prints("compare", "compare", "good", "again")
+        self.prints("compare", "compare", "good", "bad")
         self.prints("files", "files", "good")
         self.prints("elements", "elements", "good/squares")
         self.prints("elements_summary", "elements", "bad/halves", "--summary")

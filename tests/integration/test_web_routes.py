@@ -23,6 +23,7 @@ TOUR = [
     ("listElements", {**ONE, "node": "count", "limit": "1"}, None),
     ("summarizeElements", {**ONE, "node": "count", "ranges": "2"}, None),
     ("explainExecution", {**ONE, "node": "ok"}, None), ("getLogs", {**ONE, "node": "count"}, None),
+    ("compareExecutions", {**ONE, "other": "first"}, None),
     ("listFiles", {**ONE, "node": "count[1]"}, None),
     ("getFile", {"file": "bm9uZQ", "expires": "1", "signature": "00"}, None),
     ("followChanges", ONE, None), ("tap", {"filter": "limit=1"}, None), ("listGates", {}, None),
