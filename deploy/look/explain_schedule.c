@@ -398,28 +398,35 @@ static struct tr_text take_part(struct tr_text *rest)
     return part;
 }
 
+int tr_plans_named(struct tr_reader *reader, const char *word,
+                   int (*take)(void *self, const void *row), void *self)
+{
+    static const char *const fields[] = {"project", "domain", "plan"};
+    struct tr_reader_filter filters[TR_COUNT_OF(fields)];
+    bool has_place = word[0] == '/';
+    struct tr_text rest = tr_text_of(has_place ? word + 1 : word);
+    size_t count = 0;
+    for (size_t i = has_place ? 0 : 2; i < TR_COUNT_OF(fields); i++) {
+        filters[count++] = tr_filter_text(fields[i], TR_FILTER_EQUAL, take_part(&rest));
+    }
+    struct tr_reader_query query = {
+        .record = &tr_schedule_row_schema, .filters = filters, .filter_count = count};
+    return tr_reader_rows(reader, &query, take, self);
+}
+
 enum tr_exit_status tr_explain_schedule(const struct tr_browse *browse, const char *word,
                                         bool *is_meant)
 {
-    static const char *const fields[] = {"project", "domain", "plan"};
     char problem[TR_TARGET_PROBLEM_BYTES];
     struct tr_target target;
-    struct tr_reader_filter filters[TR_COUNT_OF(fields)];
     struct explaining explaining = {.browse = browse, .is_live = tr_browse_is_live(browse)};
-    size_t count = 0;
     *is_meant = false;
     if (tr_target_read(word, false, problem, &target) != 0 || target.path.size > 0 ||
         is_execution(browse, target.execution)) {
         return TR_EXIT_DONE;
     }
-    struct tr_text rest = tr_text_of(target.execution);
-    for (size_t i = word[0] == '/' ? 0 : 2; i < TR_COUNT_OF(fields); i++) {
-        filters[count++] = tr_filter_text(fields[i], TR_FILTER_EQUAL, take_part(&rest));
-    }
-    struct tr_reader_query query = {
-        .record = &tr_schedule_row_schema, .filters = filters, .filter_count = count};
     tr_arena_init(&explaining.arena);
-    int error = tr_reader_rows(browse->reader, &query, take_row, &explaining);
+    int error = tr_plans_named(browse->reader, word, take_row, &explaining);
     if (error == 0 && explaining.is_found) {
         error = explain(&explaining);
     }

@@ -14,4 +14,11 @@
 enum tr_exit_status tr_explain_schedule(const struct tr_browse *browse, const char *word,
                                         bool *is_meant);
 
+/*
+ * Reads the rows (schemas/engine/schedule.h) of registered plans that such a word names. Errors of
+ * `take` and of the reader.
+ */
+TR_MUST_USE int tr_plans_named(struct tr_reader *reader, const char *word,
+                               int (*take)(void *self, const void *row), void *self);
+
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "actors/graph/document/limits.h"
+#include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/definition.h"
 #include "deploy/cli/diagnostics.h"
@@ -15,8 +16,11 @@
 #include "deploy/common/table.h"
 #include "deploy/console/console.h"
 #include "deploy/follow/prepare.h"
+#include "deploy/graphs/graphs.h"
 #include "deploy/graphs/route.h"
+#include "deploy/look/explain_schedule.h"
 #include "schemas/codec/error.h"
+#include "schemas/engine/schedule.h"
 
 enum entity_kind { WORKFLOW, PLAN, TASK };
 
@@ -31,6 +35,7 @@ struct inspect {
     struct tr_graph *graph;
     const char *name; /* NULL: all */
     bool is_short;    /* of which the name is the end, as no entity is called so */
+    bool is_plan;     /* a launch plan alone is meant, which is registered */
 };
 
 static const char *const kind_words[] = {
@@ -96,6 +101,9 @@ static bool is_meant(const struct inspect *inspect, struct entity entity)
     struct tr_text name = name_of(inspect->graph, entity);
     if (inspect->name == NULL) {
         return true;
+    }
+    if (inspect->is_plan && entity.kind != PLAN) {
+        return false;
     }
     struct tr_text typed = tr_text_of(inspect->name);
     return inspect->is_short ? tr_prepare_is_short_for(typed, name) : tr_text_equal(typed, name);
@@ -353,7 +361,7 @@ static int print_more(const struct tr_graph *graph, struct entity entity)
     return error;
 }
 
-/* ------------------------------------------------------------------ the command */
+/* ------------------------------------------------------------------ what is told */
 
 static int tell(const struct inspect *inspect)
 {
@@ -415,7 +423,7 @@ static enum tr_exit_status tell_meant(struct inspect *inspect)
     const struct tr_command *command = inspect->invocation->command;
     struct entity first = {.kind = WORKFLOW};
     bool is_there = next_of(inspect, &first, true);
-    if (!is_there) {
+    if (!is_there && !inspect->is_plan) {
         inspect->is_short = true;
         first = (struct entity){.kind = WORKFLOW};
         is_there = next_of(inspect, &first, true);
@@ -431,11 +439,80 @@ static enum tr_exit_status tell_meant(struct inspect *inspect)
     return error == 0 ? TR_EXIT_DONE : tr_command_failed(command, "%s", tr_error_text(error));
 }
 
+/* ------------------------------------------------------------------ a registered plan */
+
+struct registered {
+    uint8_t graph[TR_GRAPH_HASH_BYTES];
+    uint32_t count;
+};
+
+static int take_plan(void *self, const void *value)
+{
+    struct registered *registered = self;
+    const struct tr_schedule_row *row = value;
+    if (row->graph.size == TR_GRAPH_HASH_BYTES) {
+        memcpy(registered->graph, row->graph.data, TR_GRAPH_HASH_BYTES);
+        registered->count++;
+    }
+    return 0;
+}
+
+static enum tr_exit_status read_plan(const struct tr_browse *browse, const char *word,
+                                     struct tr_graph **graph)
+{
+    struct registered registered = {.count = 0};
+    int error = tr_plans_named(browse->reader, word, take_plan, &registered);
+    if (error == 0 && registered.count != 1) {
+        tr_console_note_error(registered.count == 0 ? TR_NOT_FOUND : TR_INVALID);
+        return tr_command_refused(browse->invocation->command,
+                                  registered.count == 0
+                                      ? "no plan '%.200s' is registered; `troupe schedules` "
+                                        "shows all"
+                                      : "several plans '%.200s' are registered; write "
+                                        "/PROJECT/DOMAIN/PLAN",
+                                  word);
+    }
+    if (error == 0) {
+        struct tr_bytes hash = {.data = registered.graph, .size = TR_GRAPH_HASH_BYTES};
+        error = tr_graphs_read(browse->reader, hash, graph);
+    }
+    return error == 0 ? TR_EXIT_DONE : tr_browse_failed(browse, error);
+}
+
+static enum tr_exit_status run_plan(const struct tr_invocation *invocation)
+{
+    const char *word = invocation->arguments.words[0];
+    const char *slash = strrchr(word, '/');
+    struct inspect inspect = {
+        .invocation = invocation, .name = slash == NULL ? word : slash + 1, .is_plan = true};
+    struct tr_browse browse;
+    if (invocation->arguments.word_count > 1 || invocation->output == TR_OUTPUT_PROTO) {
+        return tr_command_mistake(invocation->command,
+                                  "with --plan name a plan alone, and no proto");
+    }
+    enum tr_exit_status status = tr_browse_open(invocation, &browse);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    status = read_plan(&browse, word, &inspect.graph);
+    if (status == TR_EXIT_DONE) {
+        status = tell_meant(&inspect);
+    }
+    tr_graph_free(inspect.graph);
+    tr_browse_close(&browse);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the command */
+
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
     const struct tr_arguments *arguments = &invocation->arguments;
     struct inspect inspect = {.invocation = invocation,
                               .name = arguments->word_count > 1 ? arguments->words[1] : NULL};
+    if (tr_arguments_has(arguments, "plan")) {
+        return run_plan(invocation);
+    }
     struct tr_report report;
     tr_report_init(&report);
     int error =
@@ -451,6 +528,8 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 
 static const struct tr_option options[] = {
     TR_PACKAGE_OPTIONS,
+    {0, "plan", NULL, "the word is a registered plan: PLAN, or /PROJECT/DOMAIN/PLAN", NULL, 0,
+     false},
     {0},
 };
 
@@ -459,16 +538,19 @@ const struct tr_command tr_command_inspect = {
     .summary = "show what a definition or a package holds",
     .words = "FILE [NAME]",
     .text =
-        "Workflows, launch plans and tasks with their inputs, defaults and outputs. With NAME\n"
-        "only that one, and the nodes of a workflow; behind a point the end of a name will do.\n"
+        "Workflows, launch plans and tasks with their inputs, defaults and outputs; with --plan\n"
+        "what a registered launch plan of the store takes. With NAME only that one, and the\n"
+        "nodes of a workflow; behind a point the end of a name will do.\n"
         "`-o proto` writes a workflow of a package as Flyte's compiler leaves it, a\n"
         "CompiledWorkflowClosure. A file called *closure.pb is read as one.",
     .examples = "  troupe inspect flow.yaml\n"
                 "  troupe inspect flows.tgz map_reduce\n"
                 "  troupe inspect -o json flows.tgz\n"
+                "  troupe inspect --plan nightly\n"
                 "  troupe inspect -o proto flows.tgz map_reduce > closure.pb",
     .options = options,
     .outputs = "text|json|yaml|proto",
+    .has_store = true,
     .completes = TR_COMPLETES_DEFINITIONS,
     .words_min = 1,
     .words_max = 2,

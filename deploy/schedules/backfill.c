@@ -16,6 +16,7 @@
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/show.h"
+#include "deploy/console/console.h"
 #include "deploy/follow/prepare.h"
 #include "deploy/graphs/graphs.h"
 #include "deploy/history/executions.h"
@@ -210,6 +211,11 @@ static enum tr_exit_status read_options(struct command *command)
                                     TR_BACKFILL_MAX);
     }
     command->backfill.at_once = (uint32_t)at_once;
+    command->backfill.is_detached = tr_arguments_has(&command->invocation->arguments, "detach");
+    if (status == TR_EXIT_DONE && command->backfill.is_detached && word != NULL) {
+        status = tr_command_mistake(command->invocation->command,
+                                    "--parallelism and --detach: nobody stays to count them");
+    }
     return status;
 }
 
@@ -247,12 +253,19 @@ static enum tr_exit_status collect_times(struct command *command)
     if (error != 0) {
         return tr_command_failed(command->invocation->command, "%s", tr_error_text(error));
     }
+    if (backfill->is_detached && backfill->count > TR_BACKFILL_DETACHED_MAX) {
+        return tr_command_refused(command->invocation->command,
+                                  "there are more than %d times to start at once "
+                                  "(TR_BACKFILL_DETACHED_MAX); choose a shorter span",
+                                  TR_BACKFILL_DETACHED_MAX);
+    }
     if (backfill->count > TR_BACKFILL_MAX) {
         return tr_command_refused(command->invocation->command,
                                   "there are more than %d times (TR_BACKFILL_MAX); choose a "
                                   "shorter span",
                                   TR_BACKFILL_MAX);
     }
+    backfill->at_once = backfill->is_detached ? backfill->count : backfill->at_once;
     return TR_EXIT_DONE;
 }
 
@@ -273,7 +286,7 @@ static void print(const struct command *command)
     bool is_document = output == TR_OUTPUT_JSON || output == TR_OUTPUT_YAML;
     struct tr_document document;
     if (is_document) {
-        tr_document_init(&document, stdout, output);
+        tr_document_init(&document, tr_console_out(), output);
         tr_document_begin_list(&document, NULL);
     }
     for (uint32_t i = 0; i < backfill->count; i++) {
@@ -286,9 +299,9 @@ static void print(const struct command *command)
             tr_document_text(&document, "outcome", tr_text_of(word_of(&backfill->times[i])));
             tr_document_end(&document);
         } else if (output == TR_OUTPUT_NAME) {
-            printf("%s\n", name);
+            fprintf(tr_console_out(), "%s\n", name);
         } else {
-            printf("%s  %s\n", name, word_of(&backfill->times[i]));
+            fprintf(tr_console_out(), "%s  %s\n", name, word_of(&backfill->times[i]));
         }
     }
     if (is_document) {
@@ -297,16 +310,26 @@ static void print(const struct command *command)
     }
 }
 
-static enum tr_exit_status reach_and_run(struct command *command)
+/* An engine that is to stay until all have ended, or one that stays anyway. */
+static enum tr_exit_status reach(const struct command *command, struct tr_connection *connection)
 {
-    struct tr_connection connection = {.live = NULL};
     struct tr_live_options options;
+    if (command->backfill.is_detached) {
+        return tr_connect_live(command->invocation, command->store.folder, &connection->client);
+    }
     enum tr_exit_status status = tr_engine_options_read(command->invocation, command->store.folder,
                                                         &command->settings, &options);
     if (status == TR_EXIT_DONE) {
         options.lets_sleep = true;
-        status = tr_connect_or_open(command->invocation, &options, &connection);
+        status = tr_connect_or_open(command->invocation, &options, connection);
     }
+    return status;
+}
+
+static enum tr_exit_status reach_and_run(struct command *command)
+{
+    struct tr_connection connection = {.live = NULL};
+    enum tr_exit_status status = reach(command, &connection);
     if (status == TR_EXIT_DONE) {
         command->backfill.invocation = command->invocation;
         command->backfill.folder = command->store.folder;
@@ -359,6 +382,7 @@ static const struct tr_option options_table[] = {
     {0, "from", "TIME", "the first time, a date or RFC 3339", NULL, 0, false},
     {0, "to", "TIME", "the last time", NULL, 0, false},
     {0, "parallelism", "N", "executions at once (else 1)", NULL, 0, false},
+    {0, "detach", NULL, "start all of them now in the live engine, and leave", NULL, 0, false},
     TR_PREPARE_LABEL_OPTION,
     {0, "file", "FILE", "the definition (else what was applied)", NULL, TR_COMPLETES_FILES, false},
     {0, "project", "NAME", "of the plan, where several have its name", NULL, 0, false},
@@ -371,9 +395,11 @@ const struct tr_command tr_command_backfill = {
     .name = "backfill",
     .summary = "start what a schedule has missed",
     .words = "PLAN",
-    .text = "Starts an execution for each time of PLAN's schedule from TIME to TIME, both of them\n"
-            "included, under the names that the schedule gives them, and stays until they have\n"
-            "ended. Those that exist are left. Ctrl-C starts no more and waits for those that run.",
+    .text =
+        "Starts an execution for each time of PLAN's schedule from TIME to TIME, both of them\n"
+        "included, under the names that the schedule gives them, and stays until they have\n"
+        "ended. Those that exist are left. Ctrl-C starts no more and waits for those that run.\n"
+        "With --detach a live engine has them all at once, and pools bound them.",
     .examples = "  troupe backfill nightly --from 2026-08-01 --to 2026-08-19 --parallelism 4\n"
                 "  troupe backfill nightly --file nightly.yaml --from 2026-08-01 --to 2026-08-02",
     .options = options_table,

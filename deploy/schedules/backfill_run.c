@@ -271,6 +271,10 @@ enum tr_exit_status tr_backfill_run(struct tr_backfill *backfill, struct tr_conn
 {
     struct run run = {.backfill = backfill, .connection = connection, .signals = -1};
     int error = 0;
+    if (backfill->is_detached) {
+        start_some(&run);
+        return run.status;
+    }
     if (connection->live != NULL) {
         run.signals = connection->live->signals;
         error = tr_serve_new(connection->live, &run.serve);

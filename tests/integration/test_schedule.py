@@ -148,6 +148,40 @@ class ScheduleTest(ScheduleCase):
         self.assertEqual((found["cause"], found["plan"]), ("backfill nightly", "nightly"))
         self.assertEqual({row["outcome"] for row in self.document(*words)}, {"existed"})
 
+    def test_a_backfill_is_left_to_an_engine(self):
+        """All begin at once, and nobody waits; without an engine there is nobody to leave it to."""
+        self.troupe("apply", NIGHTLY)
+        words = ["backfill", "nightly", "--from", "2026-08-01", "--to", "2026-08-03", "--detach"]
+        self.assertIn("troupe serve", self.troupe(*words, status=4)[1])
+        self.assertIn("nobody stays to count them",
+                      self.troupe(*words, "--parallelism", "2", status=2)[1])
+        engine = self.serve()
+        names = ["nightly-20260801t003000z", "nightly-20260802t003000z"]
+        self.assertEqual([(row["execution"], row["outcome"]) for row in self.document(*words)],
+                         [(name, "running") for name in names])
+        for name in names:
+            engine.wait_for(f"{name} succeeded")
+        self.assertEqual({row["outcome"] for row in self.document(*words)}, {"existed"})
+        self.assertIn("more than 1000 times to start at once",
+                      self.troupe("backfill", "nightly", "--from", "2020-01-01", "--to",
+                                  "2026-08-03", "--detach", status=2)[1])
+        engine.signal(signal.SIGTERM)
+        self.assertEqual(engine.end()[0], 0)
+
+    def test_what_a_registered_plan_takes(self):
+        self.troupe("apply", NIGHTLY)
+        row, = self.document("inspect", "--plan", "nightly")
+        self.assertEqual((row["kind"], row["target"]), ("launch plan", "daily"))
+        self.assertEqual(self.document("inspect", "--plan", "/default/development/nightly"), [row])
+        of_file, = [one for one in self.document("inspect", NIGHTLY, "nightly")
+                    if one["kind"] == "launch plan"]
+        self.assertEqual(row["inputs"], of_file["inputs"])
+        self.assertIn("launch plan nightly(", self.troupe("inspect", "--plan", "nightly")[0])
+        for words, said in ((("none",), "no plan 'none' is registered"),
+                            (("nightly", "daily"), "name a plan alone"),
+                            (("/other/development/nightly",), "no plan '/other/")):
+            self.assertIn(said, self.troupe("inspect", "--plan", *words, status=2)[1])
+
     def test_backfill_in_an_engine_that_stays(self):
         engine = self.serve()
         stdout, stderr = self.troupe("backfill", "nightly", "--file", NIGHTLY, "--from",
