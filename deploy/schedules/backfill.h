@@ -38,15 +38,16 @@ struct tr_backfill {
     struct tr_bytes packed; /* the same */
     const struct tr_plan *plan;
     uint32_t at_once;
-    bool is_detached; /* all are started, and none is waited for */
+    bool is_detached;      /* all are started, and none is waited for */
     struct tr_text labels; /* that were asked for */
     struct tr_backfill_time *times;
     uint32_t count;
 };
 
 /*
- * Starts them in their order and, unless they are left, stays until all have ended. Ctrl-C starts no more and waits for
- * those that run, a second one leaves them. What the command ends with: the worst of them.
+ * Starts them in their order and, unless they are left, stays until all have ended. Ctrl-C starts
+ * no more and waits for those that run, a second one leaves them. What the command ends with: the
+ * worst of them.
  */
 enum tr_exit_status tr_backfill_run(struct tr_backfill *backfill, struct tr_connection *connection);
 

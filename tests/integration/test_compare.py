@@ -13,7 +13,8 @@ tasks:
   say:
     inputs: {text: string}
     outputs: {said: string, size: int}
-    run: [sh, -c, 'sleep WAIT; printf "{\\"said\\": \\"%s\\", \\"size\\": 1}" "$1"', sh, '{{.inputs.text}}']
+    run: [sh, -c, 'sleep WAIT; printf "{\\"said\\": \\"%s\\", \\"size\\": 1}" "$1"', sh,
+          '{{.inputs.text}}']
     stdout: outputs
   fails: {run: [sh, -c, 'exit STATUS']}
 workflows:

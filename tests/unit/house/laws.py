@@ -261,6 +261,8 @@ INCLUDES = {
                     "deploy/follow/", "deploy/connect/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/overview": [*FOR_DEPLOY, "runtime/journal/", "deploy/overview/", "deploy/cli/",
                         *ENGINE_ROOMS],
+    "deploy/results": [*FOR_DEPLOY, "runtime/journal/", "deploy/results/",
+                       "deploy/look/get_report.h", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/copilot": [*FOR_DEPLOY, "deploy/copilot/", "deploy/cli/", "deploy/common/"],
     "deploy/debug": [*FOR_DEPLOY, "runtime/worker/sandbox.h", "runtime/trace/", "deploy/debug/",
                      "deploy/connect/", "deploy/cli/", *ENGINE_ROOMS],

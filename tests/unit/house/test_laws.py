@@ -216,6 +216,7 @@ DIRECTIONS = [
     ("deploy/authoring", "deploy/settings/installed.h", "deploy/look/list.h"),
     ("deploy/look", "deploy/follow/result.h", "deploy/commands/pause.h"),
     ("deploy/debug", "deploy/connect/connect.h", "deploy/look/list.h"),
+    ("deploy/results", "deploy/look/get_report.h", "deploy/look/list.h"),
     ("deploy/overview", "deploy/cli/browse.h", "deploy/look/get.h"),
     ("deploy/traces", "deploy/history/executions.h", "deploy/engine/assemble.h"),
     ("deploy/schedules", "deploy/connect/connect.h", "deploy/commands/pause.h"),

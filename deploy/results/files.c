@@ -16,7 +16,7 @@
 #include "schemas/codec/error.h"
 #include "schemas/engine/plugin.h"
 
-/* Files of one folder that are looked at, in the order of their names. */
+/* Files of one folder that are looked at, in the order of their names as far as these are read. */
 #define IN_FOLDER_MAX 1000
 
 /* Digits of the digest that a blob's name begins with, and a dash. */
@@ -217,27 +217,52 @@ static int take_file(struct files *files, const char *path, struct tr_text forma
     return error;
 }
 
-static int is_visible(const struct dirent *entry)
+static int by_name(const void *a, const void *b)
 {
-    return entry->d_name[0] != '.';
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names in a folder but for hidden ones, as many as are looked at. */
+static int read_names(struct files *files, const char *path, struct tr_arena *arena,
+                      struct tri_vector *names)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    while (folder != NULL && arena->error == 0 && (entry = readdir(folder)) != NULL) {
+        if (names->count == IN_FOLDER_MAX) {
+            files->listing->has_more = true;
+            break;
+        }
+        const char **name =
+            entry->d_name[0] == '.' ? NULL : tri_vector_add(arena, names, sizeof *name);
+        if (name != NULL) {
+            *name = tr_arena_print(arena, "%s", entry->d_name).data;
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return arena->error;
 }
 
 static int take_folder(struct files *files, const char *path)
 {
-    struct dirent **entries = NULL;
     char inside[PATH_MAX];
-    int count = scandir(path, &entries, is_visible, alphasort);
-    int error = 0;
-    for (int i = 0; i < count; i++) {
-        bool is_wanted = error == 0 && i < IN_FOLDER_MAX;
-        if (is_wanted && snprintf(inside, sizeof inside, "%s/%s", path, entries[i]->d_name) <
-                             (int)sizeof inside) {
+    struct tri_vector names = {.count = 0};
+    struct tr_arena arena;
+    tr_arena_init(&arena);
+    int error = read_names(files, path, &arena, &names);
+    const char **items = names.items;
+    if (error == 0 && names.count > 0) {
+        qsort(items, names.count, sizeof *items, by_name);
+    }
+    for (uint32_t i = 0; error == 0 && i < names.count; i++) {
+        int size = snprintf(inside, sizeof inside, "%s/%s", path, items[i]);
+        if (size > 0 && (size_t)size < sizeof inside) {
             error = take_file(files, inside, tr_text_of(""), true);
         }
-        free(entries[i]);
     }
-    free(entries);
-    files->listing->has_more |= count > IN_FOLDER_MAX;
+    tr_arena_fini(&arena);
     return error;
 }
 

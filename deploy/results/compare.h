@@ -2,8 +2,8 @@
  * `troupe compare`: what differs between two executions. What is read of both and laid side by
  * side here is written by compare_write.c.
  */
-#ifndef TR_DEPLOY_LOOK_COMPARE_H
-#define TR_DEPLOY_LOOK_COMPARE_H
+#ifndef TR_DEPLOY_RESULTS_COMPARE_H
+#define TR_DEPLOY_RESULTS_COMPARE_H
 
 #include "deploy/cli/listing.h"
 #include "deploy/look/get_report.h"

@@ -3,7 +3,7 @@
  * of one type are equal bytes, and a file that a task gives is named by its digest, so that bytes
  * are all that is compared; nothing is read that both name by one digest.
  */
-#include "deploy/look/compare.h"
+#include "deploy/results/compare.h"
 
 #include <stdlib.h>
 #include <string.h>

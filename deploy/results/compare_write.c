@@ -6,7 +6,7 @@
 
 #include "deploy/common/failure.h"
 #include "deploy/common/show.h"
-#include "deploy/look/compare.h"
+#include "deploy/results/compare.h"
 #include "runtime/memory.h"
 
 /* The columns of a value that are shown without -v. */
