@@ -24,8 +24,9 @@ const types = {
 function bundle() {
   const result = esbuild.buildSync({
     absWorkingDir: join(here, "src"),
-    entryPoints: ["app.js", "layout_worker.js", "app.css"],
+    entryPoints: ["app.js", "layout_worker.js", "parquet.js", "app.css"],
     nodePaths: [join(libraries, "node_modules")],
+    external: ["/console/*"],
     bundle: true,
     minify: true,
     format: "esm",

@@ -14,8 +14,8 @@
  */
 #define POLICY                                                                              \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " \
-    "connect-src 'self'; frame-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "          \
-    "frame-ancestors 'none'"
+    "connect-src 'self'; frame-src 'self'; worker-src 'self'; base-uri 'none'; "            \
+    "form-action 'none'; frame-ancestors 'none'"
 
 #define LEFT_OUT                                                                          \
     "This program was built without its pages, since npm was missing or could not fetch " \

@@ -34,7 +34,8 @@ class Console(ConsoleTest):
         self.assertEqual(self.get("/")[1]["location"], "/console/")
         status, _, packed = self.get("/console/")
         text = gzip.decompress(packed).decode()
-        files = re.findall(r'(?:src|href)="(/console/[^"]+)"', text) + ["/console/layout_worker.js"]
+        files = re.findall(r'(?:src|href)="(/console/[^"]+)"', text)
+        files += ["/console/layout_worker.js", "/console/parquet.js"]
         size = len(packed)
         for path in files:
             status, headers, body = self.get(path)

@@ -153,18 +153,40 @@ class Acts(ConsoleTest):
         wait_until(lambda: not self.document("schedules")[0]["is_paused"], "it goes on")
 
     def test_plans_run_now(self):
-        """With the plan's inputs, and with others."""
+        """By a form of its types: with the plan's inputs, and with others."""
         self.troupe("apply", "flow.yaml")
         page = self.page("/plans")
-        for text, inputs in (("", {"text": "hello", "times": 2}),
-                             ('{"times": 9}', {"text": "hello", "times": 9})):
+        for times, inputs in (("2", {"text": "hello", "times": 2}),
+                              ("9", {"text": "hello", "times": 9})):
             page.open(self.url + "/plans")
             page.click("td button", "Run now")
-            page.fill("dialog textarea", text)
+            page.until("document.querySelector('dialog [name=text]').value == 'hello'")
+            page.fill("dialog [name=times]", times)
             page.click("dialog footer button", "Run")
             page.until("location.pathname.includes('/executions/')")
             name = page.run("location.pathname").rsplit("/", 1)[1]
             self.assertEqual(self.document("get", name)["inputs"], inputs)
+
+    def test_a_plan_is_backfilled(self):
+        """A page of its own; a span begins what has no execution; again it begins nothing."""
+        self.troupe("apply", "flow.yaml")
+        page = self.page("/plans")
+        page.click("td.name a", "nightly")
+        page.until("location.pathname.endsWith('/plans/default/development/nightly')")
+        page.sees("None, as far as is kept.")
+        for said in ("begins", "was there already"):
+            page.click("button", "Backfill")
+            page.until("document.querySelector('dialog[open]')")
+            page.run("""(() => { const [from, to] = document.querySelectorAll('dialog input');
+                from.value = '2026-08-01T00:00:00'; to.value = '2026-08-03T12:00:00'; })()""")
+            page.click("dialog footer button", "Backfill")
+            page.sees("nightly-20260802t030000z")
+            page.sees(said)
+        names = [row["execution"] for row in self.document("list", "--limit", "0")]
+        self.assertIn("nightly-20260803t030000z", names)
+        self.assertEqual(len(names), 3)
+        page.sees("Running")
+        self.assert_well(page)
 
     def test_by_the_keyboard_alone(self):
         """From the list to a node, back, and an approval."""

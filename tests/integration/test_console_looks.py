@@ -9,14 +9,22 @@ import os
 import pathlib
 import unittest
 
-from console import AXE, ConsoleTest, violations
-from program import slowness
+from console import AXE, violations
+from test_console_files import FilesTest
+from test_console_shared import POOLED
+from program import slowness, wait_until
 
 WIDTHS = {"desk": (1280, 800), "phone": (390, 844)}
 PICTURES = os.environ.get("TROUPE_TEST_PICTURES")
 GRAPH_S = 4
 FRAME_MS = 40  # more than a frame takes in which nothing is drawn, on a busy machine
 LONG = "a" * 62  # names have 63 letters at most, values and messages any
+
+OFTEN = """
+troupe: 1
+workflows: {w: {nodes: {n: {sleep: 1d}}}}
+launch_plans: {often: {workflow: w, schedule: {every: 1s, overlap: skip}}}
+"""
 
 # What is looked at: a name, its path, and what is to be there first.
 PAGES = [
@@ -28,17 +36,29 @@ PAGES = [
     ("graph", "/executions/default/development/one?view=graph", "canvas[data-ready]"),
     ("timeline", "/executions/default/development/one?view=timeline", ".timeline svg"),
     ("values", "/executions/default/development/one?view=values", "dl.values"),
+    ("files", "/executions/default/development/files?node=gives&tab=Values", "iframe.deck"),
+    ("compare", "/executions/default/development/a/compare/b", ".compare dl"),
+    ("compare_same", "/executions/default/development/a/compare/a", ".compare .card"),
+    ("compare_long", "/executions/default/development/long/compare/more" + LONG[:58],
+     ".compare dl"),
+    ("compare_choose", "/executions/default/development/a/compare", "td.name"),
+    ("compare_alone", "/executions/default/development/ns/compare", ".empty"),
+    ("compare_none", "/executions/default/development/a/compare/none", ".problem"),
+    ("resources", "/resources", ".compare table"),
     ("logs", "/executions/default/development/one?view=logs", ".logs"),
     ("failed", "/executions/default/development/bad?node=fails", "aside .why-line"),
     ("long", "/executions/default/development/long?node=n" + LONG, "aside dl"),
     ("inbox", "/gates", ".gate"),
     ("plans", "/plans", "td code"),
+    ("plan", "/plans/default/development/nightly", "dl.facts"),
+    ("plan_missed", "/plans/default/development/often", "td.wrap"),
+    ("plan_none", "/plans/default/development/none", ".problem"),
     ("launch", "/launch", "textarea"),
     ("missing", "/executions/default/development/none", ".problem"),
 ]
 
 
-class Looks(ConsoleTest):
+class Looks(FilesTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -46,10 +66,20 @@ class Looks(ConsoleTest):
             raise unittest.SkipTest(f"axe-core is not at {AXE}; npm installs it with the build")
 
     def fill_store(self):
+        self.give("<h1>A report</h1><p>Of a task.</p>", "files")
+        self.submit("inner", "a", "-i", "text=first")
+        self.submit("inner", "b", "-i", "text=second")
         self.submit("main", "one")
         self.submit("broken", "bad")
         self.submit("halves", "ns", "-i", "ns=" + str(list(range(12))))
         self.troupe("apply", "flow.yaml")
+        self.write("pooled.yaml", POOLED.replace("FOLDER", str(self.folder)))
+        for name in ("has", "lacks"):
+            self.troupe("submit", "pooled.yaml", "--name", name)
+        self.write("often.yaml", OFTEN)
+        self.troupe("apply", "often.yaml")
+        wait_until(lambda: self.document("explain", "often")["not_started"], "a time is left out")
+        self.troupe("schedules", "pause", "often", "-m", "for " + "d" * 300)
         node = f"n{LONG}"
         self.write("long.yaml", "troupe: 1\n"
                    "tasks: {say: {inputs: {text: string}, run: [sh, -c, 'echo \"$0\" >&2; exit 1', "
@@ -57,8 +87,10 @@ class Looks(ConsoleTest):
                    f"workflows: {{w{LONG}: {{inputs: {{text: string}}, "
                    f"nodes: {{{node}: {{task: say, with: {{text: $text}}}}}}}}}}\n")
         self.troupe("submit", "long.yaml", "--name", "long", "-i", "text=" + "b" * 1000)
+        self.troupe("submit", "long.yaml", "--name", "more" + LONG[:58], "-i", "text=" + "c" * 1000)
         self.wait_for_gate("one")
-        for name, phase in (("bad", "failed"), ("long", "failed")):
+        for name, phase in (("bad", "failed"), ("long", "failed"), ("a", "succeeded"),
+                            ("b", "succeeded"), ("more" + LONG[:58], "failed")):
             self.wait_for_phase(name, phase)
 
     def test_each_page(self):

@@ -1,7 +1,7 @@
 /** What may be done to an execution or a node, each asked for first, as the commands ask. */
 import { html, useState } from "./html.js";
 import { executionPath, newKey, post } from "./api.js";
-import { go } from "./router.js";
+import { go, Link } from "./router.js";
 import { Dialog, Field } from "./parts.js";
 import { isOver } from "./phases.js";
 import { executionLink } from "./page_executions.js";
@@ -85,6 +85,7 @@ function Action({ action, id, row, title }) {
 
 export function Actions({ id, row }) {
   return html`<div class="actions">
+    <${Link} class="button" to="${executionLink(id)}/compare">Compare</${Link}>
     ${ACTIONS.filter((action) => action.when(row)).map((action) => html`<${Action} key=${action.verb} action=${action} id=${id} row=${row} />`)}
   </div>`;
 }

@@ -65,6 +65,20 @@ export async function get(path, signal) {
   return { data, tag: response.headers.get("etag"), next: nextOf(response) };
 }
 
+/** So many bytes of a file, by the URL that /files gave, which needs no token: {bytes, size}. */
+export async function getBytes(url, first, end, signal) {
+  const response = await fetch(url, { headers: { range: `bytes=${first}-${end - 1}` }, signal });
+  if (response.status === 416) {
+    return { bytes: new Uint8Array(0), size: 0 };
+  }
+  if (!response.ok) {
+    throw await problemOf(response);
+  }
+  const size = /\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return { bytes, size: size ? Number(size[1]) : bytes.length };
+}
+
 /** Has something done; `key` makes a request that begins something count once. */
 export async function post(path, body, key) {
   const headers = headersOf({ "content-type": "application/json" });

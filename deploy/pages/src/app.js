@@ -8,6 +8,9 @@ import { Executions } from "./page_executions.js";
 import { Execution } from "./page_execution.js";
 import { Gates } from "./page_gates.js";
 import { Plans } from "./page_plans.js";
+import { Plan } from "./page_plan.js";
+import { Choose, Compare } from "./page_compare.js";
+import { Resources } from "./page_resources.js";
 import { Launch } from "./page_launch.js";
 
 /** The first pattern that suits has the page; links of Flyte's clients lead to executions, too. */
@@ -15,10 +18,14 @@ const ROUTES = [
   ["", Executions],
   ["/executions", Executions],
   ["/executions/:project/:domain/:name", Execution],
+  ["/executions/:project/:domain/:name/compare", Choose],
+  ["/executions/:project/:domain/:name/compare/:other", Compare],
   ["/projects/:project/domains/:domain/executions/:name", Execution],
   ["/gates", Gates],
   ["/plans", Plans],
+  ["/plans/:project/:domain/:plan", Plan],
   ["/launch", Launch],
+  ["/resources", Resources],
 ];
 
 const PLACES = [
@@ -26,6 +33,7 @@ const PLACES = [
   ["/gates", "Inbox"],
   ["/plans", "Launch plans"],
   ["/launch", "Launch"],
+  ["/resources", "Resources"],
 ];
 
 function pageOf(path) {

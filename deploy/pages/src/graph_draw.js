@@ -9,10 +9,15 @@ const NAMES = [...PHASES, ...PHASES.map((name) => `${name}-area`), "text", "fain
 const ZOOM_OF_EDGES = 0.08;
 const ZOOM_OF_TEXTS = 0.25;
 
-/** The colours of the page's style, which know of dark and light. */
+/** The colours of the page's style as they are now, dark or light: only an element has them so. */
 export function readColours() {
-  const style = getComputedStyle(document.documentElement);
-  return Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  const probe = document.documentElement.appendChild(document.createElement("i"));
+  const colours = Object.fromEntries(NAMES.map((name) => {
+    probe.style.color = `var(--${name})`;
+    return [name, getComputedStyle(probe).color];
+  }));
+  probe.remove();
+  return colours;
 }
 
 function prepare(canvas) {

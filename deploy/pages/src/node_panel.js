@@ -1,9 +1,10 @@
 /** One node beside the views: why it waits or failed, its values, attempts, logs; an array's grid. */
-import { html, useState } from "./html.js";
+import { html } from "./html.js";
 import { useAnswer, useDocument } from "./live.js";
 import { executionPath } from "./api.js";
 import { go, Link, pathWith } from "./router.js";
-import { Shown, Values } from "./parts.js";
+import { ValuesWithFiles } from "./files.js";
+import { Shown, Words } from "./parts.js";
 import { isOver, Phase } from "./phases.js";
 import { Span, spanOf, Time } from "./times.js";
 import { Logs } from "./logs.js";
@@ -18,10 +19,10 @@ const VALUES_OF_ELEMENTS_MAX = 1000;
 function WhyLine({ base, query, row }) {
   const explain = useAnswer(isOver(row.phase) ? null : `${base}/explain${query}`, row).data;
   if (row.error) {
-    return html`<div class="why-line bad" tabindex="0"><strong>${row.error.code}</strong> ${row.error.message}</div>`;
+    return html`<div class="why-line bad" tabindex="0"><strong>${row.error.code}</strong> <${Words} text=${row.error.message} /></div>`;
   }
   const waiting = (explain?.waiting ?? []).filter((wait) => wait.node === row.node);
-  return waiting.length > 0 ? html`<div class="why-line">${waiting[0].text}</div>` : null;
+  return waiting.length > 0 ? html`<div class="why-line"><${Words} text=${waiting[0].text} /></div>` : null;
 }
 
 function Facts({ row }) {
@@ -51,11 +52,8 @@ function About({ row, base, query }) {
     <${Phases} phases=${row.phases} />`;
 }
 
-function ValuesOf({ row }) {
-  return html`<h3>Inputs</h3>
-    <${Values} values=${row.inputs} empty="It has none." />
-    <h3>Outputs</h3>
-    <${Values} values=${row.outputs} empty="It gives none." />`;
+function ValuesOf({ base, query, row }) {
+  return html`<${ValuesWithFiles} base=${base} query=${query} inputs=${row.inputs} outputs=${row.outputs} />`;
 }
 
 /* ------------------------------------------------------------------------------- attempts */
@@ -90,25 +88,35 @@ function Attempts({ row }) {
 
 /* ---------------------------------------------------------------------------------- panels */
 
-function Tabs({ names, tab, choose }) {
+const NODE_TABS = ["About", "Values", "Attempts", "Logs"];
+const ARRAY_TABS = ["Elements", "About", "Values"];
+
+/** Which tab is open is a part of the link; one that a node does not have is its first. */
+function tabOf(place, names) {
+  const tab = place.query.get("tab");
+  return names.includes(tab) ? tab : names[0];
+}
+
+function Tabs({ names, tab, place }) {
+  const choose = (one) => go(pathWith(place, { tab: one === names[0] ? null : one }), { replace: true });
   return html`<div class="tabs" role="tablist" aria-label="About the node">
     ${names.map((one) => html`<button key=${one} role="tab" aria-selected=${String(one === tab)} onClick=${() => choose(one)}>${one}</button>`)}
   </div>`;
 }
 
 /** A node, an element or an attempt, with all that is known of it. */
-function OneNode({ id, base, node, execution }) {
+function OneNode({ id, base, node, place, execution }) {
   const query = `?node=${encodeURIComponent(node)}`;
   const state = useDocument(`${base}/node${query}`);
-  const [tab, choose] = useState("About");
+  const tab = tabOf(place, NODE_TABS);
   return html`<${Shown} state=${state}>
     ${(row) => html`
       <div class="title"><${Phase} phase=${row.is_waiting ? "waiting" : row.phase} />
         <${NodeActions} id=${id} row=${row} node=${node} execution=${execution} /></div>
-      <${Tabs} names=${["About", "Values", "Attempts", "Logs"]} tab=${tab} choose=${choose} />
+      <${Tabs} names=${NODE_TABS} tab=${tab} place=${place} />
       <div role="tabpanel" aria-label=${tab}>
         ${tab === "About" && html`<${About} row=${row} base=${base} query=${query} />`}
-        ${tab === "Values" && html`<${ValuesOf} row=${row} />`}
+        ${tab === "Values" && html`<${ValuesOf} base=${base} query=${query} row=${row} />`}
         ${tab === "Attempts" && html`<${Attempts} row=${row} />`}
         ${tab === "Logs" && html`<${Logs} path="${base}/logs${query}" />`}
       </div>
@@ -118,19 +126,20 @@ function OneNode({ id, base, node, execution }) {
 
 function ValuesOfArray({ base, node, total }) {
   const isMany = total > VALUES_OF_ELEMENTS_MAX;
-  const state = useDocument(isMany ? null : `${base}/node?node=${encodeURIComponent(node)}`, false);
+  const query = `?node=${encodeURIComponent(node)}`;
+  const state = useDocument(isMany ? null : `${base}/node${query}`, false);
   return isMany
     ? html`<p class="faint">The values of ${total.toLocaleString()} elements are not shown at once; open an element.</p>`
-    : html`<${Shown} state=${state}>${(row) => html`<${ValuesOf} row=${row} />`}</${Shown}>`;
+    : html`<${Shown} state=${state}>${(row) => html`<${ValuesOf} base=${base} query=${query} row=${row} />`}</${Shown}>`;
 }
 
 /** An array is as large as it likes: only counts of its elements are asked for. */
 function ArrayNode({ id, base, row, place, execution }) {
-  const [tab, choose] = useState("Elements");
+  const tab = tabOf(place, ARRAY_TABS);
   return html`
     <div class="title"><${Phase} phase=${row.phase} />
       <${NodeActions} id=${id} row=${row} node=${row.node} execution=${execution} /></div>
-    <${Tabs} names=${["Elements", "About", "Values"]} tab=${tab} choose=${choose} />
+    <${Tabs} names=${ARRAY_TABS} tab=${tab} place=${place} />
     <div role="tabpanel" aria-label=${tab}>
       ${tab === "Elements" && html`<p><${ArrayBar} array=${row.array} /></p><${ArrayGrid} base=${base} node=${row.node} place=${place} />`}
       ${tab === "About" && html`<${WhyLine} base=${base} query="?node=${encodeURIComponent(row.node)}" row=${row} /><${Facts} row=${row} />`}
@@ -140,7 +149,7 @@ function ArrayNode({ id, base, row, place, execution }) {
 
 export function NodePanel({ id, node, place, execution }) {
   const base = executionPath(id);
-  const close = pathWith(place, { node: null, cells: null });
+  const close = pathWith(place, { node: null, cells: null, tab: null });
   const row = execution.nodes.find((one) => one.node === node);
   return html`<aside class="panel" aria-label="Node ${node}" onKeyDown=${(event) => event.key === "Escape" && go(close)}>
     <header>
@@ -149,6 +158,6 @@ export function NodePanel({ id, node, place, execution }) {
     </header>
     ${row?.array
       ? html`<${ArrayNode} id=${id} base=${base} row=${row} place=${place} execution=${execution} />`
-      : html`<${OneNode} id=${id} base=${base} node=${node} execution=${execution} />`}
+      : html`<${OneNode} id=${id} base=${base} node=${node} place=${place} execution=${execution} />`}
   </aside>`;
 }

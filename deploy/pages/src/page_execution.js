@@ -3,7 +3,8 @@ import { html, useEffect, useMemo } from "./html.js";
 import { useAnswer, useDocument } from "./live.js";
 import { Link, pathWith } from "./router.js";
 import { executionPath } from "./api.js";
-import { Shown, Values } from "./parts.js";
+import { ValuesWithFiles } from "./files.js";
+import { Shown, Words } from "./parts.js";
 import { isOver, Phase, shownPhase } from "./phases.js";
 import { Span, Time } from "./times.js";
 import { Actions } from "./actions.js";
@@ -29,7 +30,7 @@ function Why({ id, row, place }) {
   const isEnded = isOver(row.phase);
   const explain = useAnswer(isEnded ? null : `${executionPath(id)}/explain`, row, EXPLAIN_MS).data;
   if (row.error) {
-    return html`<div class="why-line bad" tabindex="0"><strong>${row.error.code}</strong> ${row.error.message}
+    return html`<div class="why-line bad" tabindex="0"><strong>${row.error.code}</strong> <${Words} text=${row.error.message} />
       ${row.error.node && html` — at <${NodeLink} place=${place} node=${row.error.node} element=${row.error.element} />`}
     </div>`;
   }
@@ -40,9 +41,9 @@ function Why({ id, row, place }) {
   const first = waiting.find((wait) => wait.node !== "") ?? waiting[0];
   const rest = waiting.filter((wait) => wait !== first);
   return html`<details class="why-line">
-    <summary>${first.node && html`<strong>${pathOf(first)}</strong>: `}${first.text}</summary>
+    <summary>${first.node && html`<strong>${pathOf(first)}</strong>: `}<${Words} text=${first.text} /></summary>
     <ul>${rest.map((wait) => html`<li key=${wait.node + wait.element}>
-      <${NodeLink} place=${place} node=${wait.node} element=${wait.element} />: ${wait.text}</li>`)}
+      <${NodeLink} place=${place} node=${wait.node} element=${wait.element} />: <${Words} text=${wait.text} /></li>`)}
       ${explain.hidden > 0 && html`<li class="faint">and ${explain.hidden} more</li>`}
     </ul>
   </details>`;
@@ -88,6 +89,10 @@ function Tabs({ place, view }) {
   </nav>`;
 }
 
+function Card({ title, children }) {
+  return html`<div class="card"><h2>${title}</h2>${children}</div>`;
+}
+
 function View({ view, id, row, place }) {
   if (view === "graph") {
     return html`<${Graph} nodes=${row.nodes} place=${place} />`;
@@ -97,8 +102,7 @@ function View({ view, id, row, place }) {
   }
   if (view === "values") {
     return html`<section class="columns">
-      <div class="card"><h2>Inputs</h2><${Values} values=${row.inputs} empty="It has none." /></div>
-      <div class="card"><h2>Outputs</h2><${Values} values=${row.outputs} empty="It gives none." /></div>
+      <${ValuesWithFiles} base=${executionPath(id)} inputs=${row.inputs} outputs=${row.outputs} Frame=${Card} />
     </section>`;
   }
   if (view === "logs") {

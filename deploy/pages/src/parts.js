@@ -1,6 +1,11 @@
 /** What many pages show: states of loading, words of problems, dialogs, values. */
 import { html, useEffect, useRef, useState } from "./html.js";
 
+/** A sentence with what stands between backticks as code. */
+export function Words({ text }) {
+  return text.split("`").map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
+}
+
 /** What a page says in place of its content; content is a function of the data. */
 export function Shown({ state, empty, children }) {
   if (state.data === null) {
@@ -32,7 +37,7 @@ const TITLES = {
 export function ProblemBox({ problem }) {
   return html`<div class="problem" role="alert">
     <strong>${TITLES[problem.code] ?? "This did not work"}</strong>
-    <p>${problem.detail ?? problem.message}</p>
+    <p><${Words} text=${problem.detail ?? problem.message ?? ""} /></p>
   </div>`;
 }
 
@@ -72,14 +77,15 @@ export function Field({ label, note, children }) {
 const LONG = 2000;
 
 /** A value as text, its beginning alone while it is long. */
-function Value({ value }) {
+export function Value({ value }) {
   const [isWhole, setWhole] = useState(false);
   if (typeof value === "string" && /^data:image\/(png|jpeg|gif|webp);base64,/.test(value)) {
     return html`<img class="preview" src=${value} alt="The value, a picture" />`;
   }
   const rows = tableOf(value);
   if (rows) {
-    return html`<${Table} rows=${rows} />`;
+    const names = Object.keys(rows[0]);
+    return html`<${Table} names=${names} rows=${rows.map((row) => names.map((name) => row[name]))} />`;
   }
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 1);
   const isLong = text.length > LONG;
@@ -101,30 +107,32 @@ function tableOf(value) {
 
 const TABLE_ROWS = 50;
 
-function Table({ rows }) {
-  const names = Object.keys(rows[0]);
+/** Rows of cells below their names; `more` says in words what is not there. */
+export function Table({ names, rows, more }) {
+  const rest = rows.length - TABLE_ROWS;
   return html`<div class="scroll" tabindex="0">
     <table class="plain">
       <thead><tr>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
       <tbody>
         ${rows.slice(0, TABLE_ROWS).map(
-          (row) => html`<tr>${names.map((name) => html`<td>${cellOf(row[name])}</td>`)}</tr>`,
+          (row) => html`<tr>${names.map((_, i) => html`<td>${cellOf(row[i])}</td>`)}</tr>`,
         )}
       </tbody>
     </table>
-    ${rows.length > TABLE_ROWS && html`<p class="faint">and ${rows.length - TABLE_ROWS} more rows</p>`}
+    ${(more || rest > 0) && html`<p class="faint">${more ?? `and ${rest.toLocaleString()} more rows`}</p>`}
   </div>`;
 }
 
-const cellOf = (cell) => (typeof cell === "string" ? cell : JSON.stringify(cell));
+const plain = (_, part) => (typeof part === "bigint" ? Number(part) : part);
+const cellOf = (cell) => (typeof cell === "string" ? cell : JSON.stringify(cell, plain));
 
-/** Names with their values. */
-export function Values({ values, empty }) {
+/** Names with their values; `instead` gives what stands for one, `below` what stands under it. */
+export function Values({ values, empty, instead, below }) {
   const names = Object.keys(values ?? {});
   if (names.length === 0) {
     return html`<p class="faint">${values === null ? "Not there yet." : empty}</p>`;
   }
   return html`<dl class="values">
-    ${names.map((name) => html`<div key=${name}><dt>${name}</dt><dd><${Value} value=${values[name]} /></dd></div>`)}
+    ${names.map((name) => html`<div key=${name}><dt>${name}</dt><dd>${instead?.(name, values[name]) ?? html`<${Value} value=${values[name]} />`}${below?.(name)}</dd></div>`)}
   </dl>`;
 }
