@@ -5,113 +5,86 @@
  *
  * With `json` as its word it prints their JSON instead; with `read` what stands in the lines is
  * JSON and not bytes, and where that is no such message it prints `none` and why. With `hash` each
- * line is a LiteralMap without a name, and becomes its two hashes (tr_flyte_hash).
+ * line is a LiteralMap without a name, and becomes its two hashes (tr_flyte_hash). With `names` it
+ * prints the names of all messages that it knows, and reads nothing.
  */
-#include <flyteidl/admin_description_entity.pb-c.h>
 #include <flyteidl/admin_event.pb-c.h>
-#include <flyteidl/admin_execution.pb-c.h>
-#include <flyteidl/admin_launch_plan.pb-c.h>
-#include <flyteidl/admin_matchable_resource.pb-c.h>
-#include <flyteidl/admin_node_execution.pb-c.h>
 #include <flyteidl/admin_notification.pb-c.h>
-#include <flyteidl/admin_signal.pb-c.h>
-#include <flyteidl/admin_task.pb-c.h>
-#include <flyteidl/admin_task_execution.pb-c.h>
 #include <flyteidl/admin_workflow.pb-c.h>
-#include <flyteidl/admin_workflow_attributes.pb-c.h>
 #include <flyteidl/artifact_id.pb-c.h>
-#include <flyteidl/catalog.pb-c.h>
 #include <flyteidl/compiler.pb-c.h>
 #include <flyteidl/dynamic_job.pb-c.h>
 #include <flyteidl/errors.pb-c.h>
-#include <flyteidl/execution.pb-c.h>
-#include <flyteidl/execution_envs.pb-c.h>
-#include <flyteidl/service_auth.pb-c.h>
-#include <flyteidl/service_identity.pb-c.h>
 #include <flyteidl/workflow_closure.pb-c.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "actors/graph/flyte/flyte.h"
+#include "actors/graph/flyte/flyte_inside.h"
 #include "actors/graph/flyte/flyte_message.h"
+#include "deploy/api/methods.h"
 
 #define MEMORY_MAX (64U << 20)
 
-/* What all other messages are parts of. */
+/* What is part of no call's request or answer, but of packages and errors; all others are. */
 static const ProtobufCMessageDescriptor *const roots[] = {
-    &flyteidl__admin__description_entity__descriptor,
+    &flyteidl__admin__create_workflow_failure_reason__descriptor,
     &flyteidl__admin__email_message__descriptor,
-    &flyteidl__admin__dynamic_node_workflow_response__descriptor,
-    &flyteidl__admin__execution_create_request__descriptor,
-    &flyteidl__admin__execution_create_response__descriptor,
-    &flyteidl__admin__execution_list__descriptor,
-    &flyteidl__admin__execution_recover_request__descriptor,
-    &flyteidl__admin__execution_relaunch_request__descriptor,
-    &flyteidl__admin__execution_terminate_request__descriptor,
-    &flyteidl__admin__execution_terminate_response__descriptor,
-    &flyteidl__admin__execution_update_request__descriptor,
-    &flyteidl__admin__execution_update_response__descriptor,
-    &flyteidl__admin__get_dynamic_node_workflow_request__descriptor,
-    &flyteidl__admin__launch_plan__descriptor,
-    &flyteidl__admin__list_matchable_attributes_request__descriptor,
-    &flyteidl__admin__list_matchable_attributes_response__descriptor,
-    &flyteidl__admin__node_execution_event_request__descriptor,
-    &flyteidl__admin__node_execution_for_task_list_request__descriptor,
-    &flyteidl__admin__node_execution_get_data_request__descriptor,
-    &flyteidl__admin__node_execution_get_data_response__descriptor,
-    &flyteidl__admin__node_execution_get_request__descriptor,
-    &flyteidl__admin__node_execution_list__descriptor,
-    &flyteidl__admin__node_execution_list_request__descriptor,
-    &flyteidl__admin__resource_list_request__descriptor,
-    &flyteidl__admin__signal_get_or_create_request__descriptor,
-    &flyteidl__admin__signal_list__descriptor,
-    &flyteidl__admin__signal_list_request__descriptor,
-    &flyteidl__admin__signal_set_request__descriptor,
-    &flyteidl__admin__signal_set_response__descriptor,
-    &flyteidl__admin__task_execution_event_request__descriptor,
-    &flyteidl__admin__task_execution_get_data_request__descriptor,
-    &flyteidl__admin__task_execution_get_data_response__descriptor,
-    &flyteidl__admin__task_execution_get_request__descriptor,
-    &flyteidl__admin__task_execution_list__descriptor,
-    &flyteidl__admin__task_execution_list_request__descriptor,
-    &flyteidl__admin__task_spec__descriptor,
-    &flyteidl__admin__task_closure__descriptor,
-    &flyteidl__admin__workflow_attributes_update_request__descriptor,
-    &flyteidl__admin__workflow_execution_event_request__descriptor,
-    &flyteidl__admin__workflow_execution_get_data_request__descriptor,
-    &flyteidl__admin__workflow_execution_get_data_response__descriptor,
-    &flyteidl__admin__workflow_execution_get_metrics_request__descriptor,
-    &flyteidl__admin__workflow_execution_get_metrics_response__descriptor,
-    &flyteidl__admin__workflow_execution_get_request__descriptor,
-    &flyteidl__admin__workflow_spec__descriptor,
-    &flyteidl__admin__workflow_closure__descriptor,
+    &flyteidl__admin__event_failure_reason__descriptor,
     &flyteidl__core__artifact_query__descriptor,
-    &flyteidl__core__catalog_metadata__descriptor,
     &flyteidl__core__compiled_workflow_closure__descriptor,
     &flyteidl__core__dynamic_job_spec__descriptor,
     &flyteidl__core__error_document__descriptor,
-    &flyteidl__core__execution_error__descriptor,
-    &flyteidl__core__execution_env_assignment__descriptor,
-    &flyteidl__core__log_context__descriptor,
-    &flyteidl__core__node_execution_identifier__descriptor,
-    &flyteidl__core__signal_identifier__descriptor,
-    &flyteidl__core__task_execution_identifier__descriptor,
-    &flyteidl__core__task_log__descriptor,
     &flyteidl__core__workflow_closure__descriptor,
-    &flyteidl__service__oauth2_metadata_response__descriptor,
-    &flyteidl__service__public_client_auth_config_response__descriptor,
-    &flyteidl__service__user_info_response__descriptor,
 };
+
+static const ProtobufCMessageDescriptor *known[1000];
+static size_t known_count;
 
 static const ProtobufCMessageDescriptor *find(const char *name)
 {
-    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
-        if (strcmp(roots[i]->name, name) == 0) {
-            return roots[i];
+    for (size_t i = 0; i < known_count; i++) {
+        if (strcmp(known[i]->name, name) == 0) {
+            return known[i];
         }
     }
     return NULL;
+}
+
+/* A message, and all that are parts of it. */
+static void know(const ProtobufCMessageDescriptor *descriptor)
+{
+    if (find(descriptor->name) != NULL || known_count == TR_COUNT_OF(known)) {
+        return;
+    }
+    known[known_count++] = descriptor;
+    for (unsigned i = 0; i < descriptor->n_fields; i++) {
+        if (descriptor->fields[i].type == PROTOBUF_C_TYPE_MESSAGE) {
+            know(descriptor->fields[i].descriptor);
+        }
+    }
+}
+
+static void know_all(void)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(roots); i++) {
+        know(roots[i]);
+    }
+    for (size_t i = 0; i < tr_api_method_count; i++) {
+        know(tr_api_methods[i].request);
+        know(tr_api_methods[i].response);
+    }
+}
+
+/* But for entries of maps, which are no messages by themselves. */
+static void print_names(void)
+{
+    for (size_t i = 0; i < known_count; i++) {
+        if (strncmp(known[i]->name, "flyteidl.", 9) == 0 && !tri_flyte_is_entry(known[i])) {
+            printf("%s\n", known[i]->name);
+        }
+    }
 }
 
 static size_t read_digits(const char *digits, uint8_t *bytes)
@@ -228,6 +201,11 @@ int main(int argc, char **argv)
     char *line = NULL;
     size_t room = 0;
     ssize_t length;
+    know_all();
+    if (argc > 1 && strcmp(argv[1], "names") == 0) {
+        print_names();
+        return 0;
+    }
     while ((length = getline(&line, &room, stdin)) > 0) {
         char name[128];
         int begin = 0;
