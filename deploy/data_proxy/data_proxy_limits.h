@@ -4,8 +4,12 @@
 #ifndef TR_DEPLOY_DATA_PROXY_DATA_PROXY_LIMITS_H
 #define TR_DEPLOY_DATA_PROXY_DATA_PROXY_LIMITS_H
 
-/* Bytes of an upload that wait for the disk; then the client waits. */
-#define TR_UPLOAD_PENDING_BYTES_MAX (512U << 10)
+/*
+ * Batches of an upload, one of which is filled while the others are written and digested, and the
+ * bytes of one: when all are full the client waits.
+ */
+#define TR_UPLOAD_BATCHES 6
+#define TR_UPLOAD_BATCH_BYTES (256U << 10)
 
 /* Bytes of a download that are read at once. */
 #define TR_DOWNLOAD_PIECE_BYTES_MAX (256U << 10)

@@ -8,11 +8,13 @@
 
 #define TR_MD5_BYTES 16
 
+/* Private. */
 struct tr_md5 {
-    void *sum; /* private; NULL: it has ended */
+    void *sum;          /* GLib's; NULL: it is OpenSSL's, or has ended */
+    uint64_t state[12]; /* OpenSSL's */
 };
 
-/* Begins one, which takes a little memory until it ends, or is given up (tr_md5_fini). */
+/* Begins one, which may take a little memory until it ends, or is given up (tr_md5_fini). */
 void tr_md5_init(struct tr_md5 *md5);
 void tr_md5_add(struct tr_md5 *md5, struct tr_bytes bytes);
 

@@ -1,17 +1,20 @@
 /*
- * Uploads on their way into their place. The door's thread checks the URL and collects what comes;
- * a thread of the store's own, which may wait for the disk, writes it into a new file, digests it,
- * syncs it at the end and gives it its name. What has a name is never written again: the same
- * content is there already, and other content is refused.
+ * Uploads on their way into their place. The door's thread checks the URL and collects what comes
+ * in batches. Two threads of the store's own, which may wait for the disk, take each batch at the
+ * same time: one writes it into a new file, the other digests it, as either takes about as long as
+ * the network. At the end the file is synced and gets its name. What has a name is never written
+ * again: the same content is there already, and other content is refused.
  *
- * The two threads hand an upload to each other, so that each has its part of it alone: while the
- * store's has it, the door's only collects.
+ * A batch is the door's while it is filled. From when it is given until both others have done their
+ * part they only read it, and the second of them sends it back. Both take batches in the order in
+ * which they were given, so all of an upload are done when its last one is.
  */
 #include "deploy/data_proxy/upload_store.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,27 +35,39 @@
 #define FOLDER_MODE 0700
 #define FILE_MODE 0400
 
+/* What came of an upload at about the same time. */
+struct batch {
+    struct part {
+        struct tr_work in_queue;
+        struct batch *batch;
+    } to_write, to_digest;
+    struct tri_upload *upload;
+    struct tri_buffer bytes;
+    bool is_last;
+    bool has_failed;
+    atomic_uint parts_left; /* that are not done */
+};
+
 struct tri_upload {
-    struct tr_work in_queue;
     struct tri_upload_store *store;
     struct tr_api *api;
     uint64_t call;
     struct tr_signed_url url; /* but for its path */
     char place[PATH_MAX];     /* where it goes */
 
-    /* The door's. */
-    struct tri_buffer pending; /* what came while the other thread had it */
-    bool has_ended;
-    bool is_given; /* to the store's thread */
-    bool is_gone;  /* the call has */
+    /* The door's: a ring, of which some are given, and the next one is filled. */
+    struct batch batches[TR_UPLOAD_BATCHES];
+    size_t filled;
+    size_t given_count;
+    bool is_gone; /* the call has */
 
-    /* Of whom has it. */
-    struct tri_buffer batch; /* what is to be written */
-    bool is_last;
+    /* Of the thread that digests. */
+    struct tr_md5 md5;
+
+    /* Of the one that writes, until the last batch is done. */
     int descriptor;                                    /* -1: not opened yet */
     char fresh[PATH_MAX + sizeof NEW_PREFIX "XXXXXX"]; /* where it is written */
-    struct tr_md5 md5;
-    enum tr_api_code code;
+    enum tr_api_code code; /* the first failure, of one of its batches */
     char words[256];
 };
 
@@ -64,8 +79,9 @@ static void free_upload(struct tri_upload *upload)
         (void)close(upload->descriptor);
         (void)unlink(upload->fresh);
     }
-    tri_buffer_fini(&upload->pending);
-    tri_buffer_fini(&upload->batch);
+    for (size_t i = 0; i < TR_UPLOAD_BATCHES; i++) {
+        tri_buffer_fini(&upload->batches[i].bytes);
+    }
     tr_md5_fini(&upload->md5);
     tr_free(upload);
 }
@@ -91,6 +107,26 @@ static bool is_digest(struct tr_text header, const struct tr_signed_url *url)
     return is_same;
 }
 
+static struct tri_upload *new_upload(struct tri_upload_store *store, struct tr_api_call *call)
+{
+    struct tri_upload *upload = tr_alloc_zero(1, sizeof *upload);
+    if (upload == NULL) {
+        return NULL;
+    }
+    upload->store = store;
+    upload->api = tr_api_call_api(call);
+    upload->call = tr_api_call_number(call);
+    upload->descriptor = -1;
+    tr_md5_init(&upload->md5);
+    for (size_t i = 0; i < TR_UPLOAD_BATCHES; i++) {
+        struct batch *batch = &upload->batches[i];
+        batch->upload = upload;
+        batch->to_write.batch = batch;
+        batch->to_digest.batch = batch;
+    }
+    return upload;
+}
+
 static enum tr_api_code begin(void *self, struct tr_api_call *call, struct tr_text path,
                               struct tr_text query, struct tr_text md5, char *words)
 {
@@ -109,17 +145,12 @@ static enum tr_api_code begin(void *self, struct tr_api_call *call, struct tr_te
         return refuse(words, TR_API_INVALID_ARGUMENT,
                       "Content-MD5 is not that of the URL's upload");
     }
-    struct tri_upload *upload = tr_alloc_zero(1, sizeof *upload);
+    struct tri_upload *upload = new_upload(store, call);
     if (upload == NULL) {
         return refuse(words, TR_API_RESOURCE_EXHAUSTED, "there is no memory for the upload");
     }
-    upload->store = store;
-    upload->api = tr_api_call_api(call);
-    upload->call = tr_api_call_number(call);
-    upload->descriptor = -1;
     upload->url = url;
     upload->url.path = (struct tr_text){.size = 0}; /* it goes with the head */
-    tr_md5_init(&upload->md5);
     int size =
         snprintf(upload->place, sizeof upload->place, "%s/%.*s", store->folder, TRI_TEXT(path));
     if (size < 0 || (size_t)size >= sizeof upload->place) {
@@ -130,76 +161,96 @@ static enum tr_api_code begin(void *self, struct tr_api_call *call, struct tr_te
     return TR_API_OK;
 }
 
-/* Gives what has come to the store's thread. False: that has ended. */
-static bool give(struct tri_upload *upload)
+static void give(struct tr_api_call *call, struct tri_upload *upload, struct batch *batch)
 {
-    struct tri_buffer empty = upload->batch;
-    upload->batch = upload->pending;
-    upload->pending = empty;
-    upload->is_last = upload->has_ended;
-    upload->is_given = tr_work_queue_add(&upload->store->queue, &upload->in_queue) == TR_WORK_TAKEN;
-    return upload->is_given;
-}
-
-static void give_or_fail(struct tr_api_call *call, struct tri_upload *upload)
-{
-    if (!give(upload)) {
+    atomic_init(&batch->parts_left, upload->url.has_md5 ? 2 : 1);
+    if (tr_work_queue_add(&upload->store->writing, &batch->to_write.in_queue) == TR_WORK_TAKEN) {
+        upload->given_count++;
+        upload->filled = (upload->filled + 1) % TR_UPLOAD_BATCHES;
+    } else {
         tr_api_fail(call, TR_API_UNAVAILABLE, "the engine leaves");
     }
+}
+
+/* One that is not full is given where the others have nothing to do. One is always kept. */
+static void give_what_is_due(struct tr_api_call *call, struct tri_upload *upload)
+{
+    struct batch *batch = &upload->batches[upload->filled];
+    size_t size = tri_buffer_size(&batch->bytes);
+    bool is_due =
+        batch->is_last || size >= TR_UPLOAD_BATCH_BYTES || (size > 0 && upload->given_count == 0);
+    if (is_due && upload->given_count < TR_UPLOAD_BATCHES - 1) {
+        give(call, upload, batch);
+    }
+    batch = &upload->batches[upload->filled];
+    tr_api_upload_hold(call, tri_buffer_size(&batch->bytes) >= TR_UPLOAD_BATCH_BYTES);
 }
 
 static void take(struct tr_api_call *call, struct tr_bytes piece)
 {
     struct tri_upload *upload = tr_api_call_state(call);
-    if (tri_buffer_append(&upload->pending, piece.data, piece.size) != 0) {
+    struct batch *batch = &upload->batches[upload->filled];
+    if (tri_buffer_append(&batch->bytes, piece.data, piece.size) != 0) {
         tr_api_fail(call, TR_API_RESOURCE_EXHAUSTED, "there is no memory for the upload");
-    } else if (!upload->is_given) {
-        give_or_fail(call, upload);
-    } else if (tri_buffer_size(&upload->pending) >= TR_UPLOAD_PENDING_BYTES_MAX) {
-        tr_api_upload_hold(call, true);
+    } else {
+        give_what_is_due(call, upload);
     }
 }
 
 static void end(struct tr_api_call *call)
 {
     struct tri_upload *upload = tr_api_call_state(call);
-    upload->has_ended = true;
-    if (!upload->is_given) {
-        give_or_fail(call, upload);
-    }
+    upload->batches[upload->filled].is_last = true;
+    give_what_is_due(call, upload);
 }
 
-/* What the store's thread has is freed when it comes back. */
+/* What is given is freed when it comes back. */
 static void gone(struct tr_api_call *call)
 {
     struct tri_upload *upload = tr_api_call_state(call);
     upload->is_gone = true;
-    if (!upload->is_given) {
+    if (upload->given_count == 0) {
         free_upload(upload);
     }
 }
 
-/* The store's thread has done its part. */
-static void give_back(void *argument)
+/* A client that sends much before it is held leaves a large block, which is not kept. */
+static void empty(struct batch *batch)
 {
-    struct tri_upload *upload = argument;
-    struct tr_api_call *call = tr_api_call_find(upload->api, upload->call);
-    upload->is_given = false;
-    if (upload->is_gone || call == NULL) {
-        free_upload(upload);
-    } else if (upload->code != TR_API_OK) {
+    if (batch->bytes.capacity > 2 * TR_UPLOAD_BATCH_BYTES) {
+        tri_buffer_fini(&batch->bytes);
+    } else {
+        tri_buffer_clear(&batch->bytes);
+    }
+}
+
+static void send_on(struct tr_api_call *call, struct batch *batch)
+{
+    struct tri_upload *upload = batch->upload;
+    if (batch->has_failed) {
         tr_api_fail(call, upload->code, "%s", upload->words);
-    } else if (upload->is_last) {
+    } else if (batch->is_last) {
         tr_api_upload_done(call);
     } else {
-        tr_api_upload_hold(call, false);
-        if (tri_buffer_size(&upload->pending) > 0 || upload->has_ended) {
-            give_or_fail(call, upload);
-        }
+        give_what_is_due(call, upload);
     }
 }
 
-/* ------------------------------------------------------------------ the store's thread */
+/* Both threads have done their part. */
+static void give_back(void *argument)
+{
+    struct batch *batch = argument;
+    struct tri_upload *upload = batch->upload;
+    empty(batch);
+    upload->given_count--;
+    if (!upload->is_gone) {
+        send_on(tr_api_call_find(upload->api, upload->call), batch);
+    } else if (upload->given_count == 0) {
+        free_upload(upload);
+    }
+}
+
+/* ------------------------------------------------------------------ the store's threads */
 
 static void fail_disk(struct tri_upload *upload, int number)
 {
@@ -228,16 +279,10 @@ static bool open_file(struct tri_upload *upload)
     return upload->descriptor >= 0;
 }
 
-static bool write_batch(struct tri_upload *upload)
+static bool write_batch(struct tri_upload *upload, const struct batch *batch)
 {
-    struct tr_bytes rest = {.data = tri_buffer_front(&upload->batch),
-                            .size = tri_buffer_size(&upload->batch)};
-    if (rest.size == 0) {
-        return true;
-    }
-    if (upload->url.has_md5) { /* most of the work on an upload */
-        tr_md5_add(&upload->md5, rest);
-    }
+    struct tr_bytes rest = {.data = tri_buffer_front(&batch->bytes),
+                            .size = tri_buffer_size(&batch->bytes)};
     while (rest.size > 0) {
         ssize_t count = write(upload->descriptor, rest.data, rest.size);
         if (count < 0 && errno != EINTR) {
@@ -248,11 +293,13 @@ static bool write_batch(struct tri_upload *upload)
         rest.data += written;
         rest.size -= written;
     }
-    tri_buffer_clear(&upload->batch);
     return true;
 }
 
-/* Makes the folders on the way to a file below the store's. */
+/*
+ * Makes the folders on the way to a file below the store's. Of two threads at once one would rely on
+ * a folder whose name the other has not synced yet.
+ */
 static int make_way(const struct tri_upload_store *store, char *path)
 {
     size_t begin = strlen(store->folder) + 1;
@@ -328,22 +375,53 @@ static void place(struct tri_upload *upload)
     }
 }
 
-static void do_part(struct tri_upload *upload)
+/* The second of both threads gives the file its name, one at a time: see make_way. */
+static void end_part(struct batch *batch)
 {
-    upload->code = TR_API_OK;
-    if (open_file(upload) && write_batch(upload) && upload->is_last) {
-        place(upload);
+    struct tri_upload *upload = batch->upload;
+    if (atomic_fetch_sub(&batch->parts_left, 1) > 1) {
+        return;
     }
+    if (batch->is_last && !batch->has_failed) {
+        (void)pthread_mutex_lock(&upload->store->placing);
+        place(upload);
+        (void)pthread_mutex_unlock(&upload->store->placing);
+        batch->has_failed = upload->code != TR_API_OK;
+    }
+    /* Without memory the call waits in vain, until its client gives up. */
+    (void)!tr_api_post(upload->api, give_back, batch);
 }
 
-static void do_work(void *self, struct tr_work_list *taken, bool is_stopping)
+static struct batch *take_batch(struct tr_work_list *taken)
 {
-    struct tri_upload *upload = (struct tri_upload *)tr_work_list_take(taken);
+    return ((struct part *)tr_work_list_take(taken))->batch;
+}
+
+/* What was given is done, also while the engine leaves. The other thread stops after this one. */
+static void do_writing(void *self, struct tr_work_list *taken, bool is_stopping)
+{
+    struct tri_upload_store *store = self;
+    struct batch *batch = take_batch(taken);
+    struct tri_upload *upload = batch->upload;
+    (void)is_stopping;
+    if (upload->url.has_md5) {
+        enum tr_work_taken is_taken =
+            tr_work_queue_add(&store->digesting, &batch->to_digest.in_queue);
+        TR_ASSERT(is_taken == TR_WORK_TAKEN);
+    }
+    batch->has_failed =
+        upload->code != TR_API_OK || !open_file(upload) || !write_batch(upload, batch);
+    end_part(batch);
+}
+
+static void do_digesting(void *self, struct tr_work_list *taken, bool is_stopping)
+{
+    struct batch *batch = take_batch(taken);
     (void)self;
-    (void)is_stopping; /* what was given is done */
-    do_part(upload);
-    /* Without memory the call waits in vain, until its client gives up. */
-    (void)!tr_api_post(upload->api, give_back, upload);
+    (void)is_stopping;
+    tr_md5_add(&batch->upload->md5, (struct tr_bytes){.data = tri_buffer_front(&batch->bytes),
+                                                      .size = tri_buffer_size(&batch->bytes)});
+    end_part(batch);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -369,7 +447,9 @@ int tri_upload_store_open(struct tri_upload_store *store, const char *store_fold
 {
     store->uploads = (struct tr_api_uploads){
         .self = store, .begin = begin, .take = take, .end = end, .gone = gone};
-    tr_work_queue_init(&store->queue, &(struct tr_work_options){.do_work = do_work});
+    tr_work_queue_init(&store->writing, &(struct tr_work_options){.do_work = do_writing});
+    tr_work_queue_init(&store->digesting, &(struct tr_work_options){.do_work = do_digesting});
+    (void)pthread_mutex_init(&store->placing, NULL);
     int size = snprintf(store->folder, sizeof store->folder, "%s/" TR_STORE_UPLOADS, store_folder);
     if (size < 0 || (size_t)size >= sizeof store->folder) {
         return TR_SYSTEM;
@@ -380,19 +460,25 @@ int tri_upload_store_open(struct tri_upload_store *store, const char *store_fold
     remove_unfinished(store->folder);
     int error = tr_signing_key_read(store_folder, store->key);
     if (error == 0) {
-        error = tr_work_queue_begin(&store->queue, store);
+        error = tr_work_queue_begin(&store->digesting, store);
+    }
+    if (error == 0) {
+        error = tr_work_queue_begin(&store->writing, store);
     }
     return error;
 }
 
 void tri_upload_store_stop(struct tri_upload_store *store)
 {
-    tr_work_queue_stop(&store->queue);
+    tr_work_queue_stop(&store->writing);
+    tr_work_queue_stop(&store->digesting);
 }
 
 void tri_upload_store_close(struct tri_upload_store *store)
 {
-    tr_work_queue_fini(&store->queue);
+    tr_work_queue_fini(&store->writing);
+    tr_work_queue_fini(&store->digesting);
+    (void)pthread_mutex_destroy(&store->placing);
 }
 
 bool tri_upload_store_has(const struct tri_upload_store *store, const char *path)

@@ -19,7 +19,9 @@ struct tri_upload_store {
     struct tr_api_uploads uploads; /* what the API calls */
     char folder[PATH_MAX];         /* absolute, of uploads */
     uint8_t key[TR_SIGNED_KEY_BYTES];
-    struct tr_work_queue queue; /* of parts to write */
+    struct tr_work_queue writing;   /* of batches of bytes */
+    struct tr_work_queue digesting; /* of the same ones */
+    pthread_mutex_t placing;
 };
 
 /*
@@ -28,7 +30,7 @@ struct tri_upload_store {
  */
 TR_MUST_USE int tri_upload_store_open(struct tri_upload_store *store, const char *store_folder);
 
-/* Ends the thread; what waits for it is refused. Then, when no call can come, the rest. */
+/* Ends the threads; what waits for it is refused. Then, when no call can come, the rest. */
 void tri_upload_store_stop(struct tri_upload_store *store);
 void tri_upload_store_close(struct tri_upload_store *store);
 

@@ -2,6 +2,9 @@
 """Libraries that are opened when they are needed: who needs one that is not there is told so, and
 nobody else."""
 
+import base64
+import hashlib
+import json
 import pathlib
 import re
 import signal
@@ -20,7 +23,8 @@ workflows: {main: {inputs: {f: file}, nodes: {show: {task: show, with: {f: $f}}}
 CURL, PQ, ZSTD, ARCHIVE = OTHERS = (
     "libcurl.so.4", "libpq.so.5", "libzstd.so.1", "libarchive.so.13")
 NGHTTP2, MICROHTTPD, SSL = HTTP = ("libnghttp2.so.14", "libmicrohttpd.so.12", "libssl.so.3")
-LIBRARIES = OTHERS + HTTP
+CRYPTO = "libcrypto.so.3"
+LIBRARIES = (*OTHERS, *HTTP, CRYPTO)
 
 
 class LibrariesTest(ProgramTest):
@@ -78,6 +82,28 @@ class LibrariesTest(ProgramTest):
                               f"old; install the package {package}",
                               self.troupe(*words, status=4)[1])
                 (self.libraries / name).unlink()
+
+    def test_uploads_without_libcrypto(self):
+        """It takes another digest for them."""
+        self.hide(CRYPTO)
+        serving = self.start("serve", "--http", "0")
+        serving.wait_for("answers")
+        address = re.search("clients at (.*)", "\n".join(serving.lines["stderr"]))[1]
+        for number, (said, sent, status) in enumerate(((b"it", b"it", 200), (b"it", b"no", 400))):
+            with self.subTest(sent):
+                asked = urllib.request.Request(
+                    f"http://{address}/api/v1/dataproxy/artifact_urn", method="POST",
+                    data=json.dumps({
+                        "project": "p", "domain": "d", "filename": f"f{number}", "content_md5":
+                        base64.b64encode(hashlib.md5(said).digest()).decode()}).encode())
+                with urllib.request.urlopen(asked) as answer:
+                    url = json.load(answer)["signed_url"]
+                done = subprocess.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}",
+                                       "-X", "PUT", "--data-binary", "@-", url], input=sent,
+                                      capture_output=True, check=True, timeout=LIMIT_S)
+                self.assertEqual(int(done.stdout), status)
+        serving.signal(signal.SIGTERM)
+        self.assertEqual(serving.end()[0], 0)
 
     def test_a_service_without_a_port_has_none_of_it(self):
         """No library, no thread; with a port there are both, and what HTTP/1.1 needs is loaded
