@@ -5,10 +5,12 @@ curl and, with TROUPE_TEST_LONG, by the unmodified flytekit; files that are uplo
 """
 
 import base64
+import concurrent.futures
 import hashlib
 import json
 import os
 import re
+import socket
 import subprocess
 import unittest
 from pathlib import Path
@@ -401,6 +403,35 @@ class RegistrationTest(EntitiesTest):
         # The key is the store's, and outlives the engine.
         address, = self.serve("--http", address.rpartition(":")[2])
         self.assertEqual(self.put(begin[0], path), (200, ""))
+
+    def test_many_uploads_and_some_that_break_off(self):
+        """Each is what it should be, and nothing is left of those whose client has gone."""
+        address, = self.serve()
+        host, port = address.split(":")
+        contents = [os.urandom(1 << 20) for _ in range(8)]
+        places = [self.call(address, "location", hashlib.md5(content).hexdigest(),
+                            {"filename": f"f{number}"})
+                  for number, content in enumerate(contents)]
+
+        def break_off(number):
+            url = places[number][0]
+            with socket.create_connection((host, int(port))) as client:
+                client.sendall(f"PUT {url[url.index('/uploads/'):]} HTTP/1.1\r\nHost: localhost\r\n"
+                               f"Content-Length: {1 << 20}\r\n\r\n".encode() +
+                               contents[number][:(number + 1) * 100000])
+
+        def put(number):
+            path = self.folder / f"content{number}"
+            path.write_bytes(contents[number])
+            break_off(number)
+            return self.put(places[number][0], path)
+        with concurrent.futures.ThreadPoolExecutor(len(contents)) as pool:
+            done = list(pool.map(put, range(len(contents))))
+        self.assertEqual(done, len(contents) * [(200, "")])
+        for content, (_, native, _) in zip(contents, places):
+            self.assertEqual(Path(native).read_bytes(), content)
+        wait_until(lambda: not [name for name in os.listdir(self.store / "uploads")
+                                if name.startswith(".")], "nothing is left of what broke off")
 
     def test_a_url_expires(self):
         address, = self.serve()

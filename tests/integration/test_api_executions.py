@@ -292,9 +292,6 @@ class ExecutionsTest(ClientTest):
 
     def test_flyte_remote(self):
         """FlyteRemote reads every kind of node at any moment of a run."""
-        asked, = self.ask("outcomes", calls=[["GetLaunchPlan", {"id": plan_id("flows.main")}]])
-        if asked[0] == "UNIMPLEMENTED":
-            self.skipTest("entities are not read through the API yet, which FlyteRemote needs")
         done = self.ask("remote_run", plan="flows.main", inputs={"x": 3}, name="all")
         self.assertEqual([done["phase"], done["inputs"], done["outputs"]],
                          ["SUCCEEDED", {"x": 3, "y": 1},
@@ -485,6 +482,41 @@ class ExecutionsTest(ClientTest):
             self.assertEqual(len(set(names)), len(names))
             self.assertLessEqual(set(begun), set(names))
             self.address, = self.serve()
+
+    def test_a_wait_goes_on_after_a_restart(self):
+        """flytekit's own, whose engine leaves, and later is killed, between two of its looks."""
+        self.ask("outcomes", calls=[["CreateExecution", dict(
+            WHERE, name="waited", spec={"launch_plan": plan_id("flows.gates")})]])
+        waiting = subprocess.Popen([KIT_PYTHON, CLIENT, self.address, "wait_and_say",
+                                    json.dumps({"name": "waited"})], text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(waiting.communicate)
+        self.addCleanup(waiting.kill)
+
+        def look_again():
+            waiting.stdin.write("\n")
+            waiting.stdin.flush()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            self.assertEqual(waiting.stdout.readline(), "looked\n")
+            self.serving.signal(number)
+            self.serving.end()
+            self.address, = self.serve("--http", self.address.rpartition(":")[2])
+            look_again()
+        self.assertEqual(waiting.stdout.readline(), "looked\n")
+        for signal_id, value in (("ship", {"boolean": True}), ("limit", {"integer": 5})):
+            self.assertEqual(self.ask("outcomes", calls=[["SetSignal", {
+                "id": {"signal_id": signal_id, "execution_id": dict(WHERE, name="waited")},
+                "value": {"scalar": {"primitive": value}}}]]), [["OK", ""]])
+        wait_until(lambda: self.document("get", "waited")["phase"] == "succeeded", "it ends")
+        look_again()
+        self.assertEqual(json.loads(waiting.stdout.readline()), ["SUCCEEDED", {"o0": 5}])
+
+    def test_work_goes_on_without_its_client(self):
+        """Whether its deadline has passed, or it has cancelled the call."""
+        found = self.ask("given_up", plan="flows.empty")
+        self.assertEqual(set(found), {"DEADLINE_EXCEEDED", "CANCELLED"})
+        for name in found.values():
+            self.assertEqual(self.ask("get", name=name)["phase"], "SUCCEEDED")
 
     # A call, the code and the beginning of the words.
     WRONG = [

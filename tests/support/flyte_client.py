@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import traceback
+from datetime import timedelta
 
 import grpc
 from flyteidl.admin import event_pb2, execution_pb2
@@ -304,6 +305,46 @@ def create_until_lost(address, plan):
     for thread in threads:
         thread.join()
     sys.exit()
+
+
+def given_up(address, plan):
+    """Asks for executions and does not wait for the answer, by a deadline and by cancelling, until
+    one of either kind has begun all the same; their names, by what the client was told."""
+    stub, found = stub_of(address), {}
+    for number in range(2000):
+        request = execution_pb2.ExecutionCreateRequest(
+            project=PROJECT, domain=DOMAIN, name=f"given-up-{number}",
+            spec={"launch_plan": {"resource_type": LAUNCH_PLAN, "project": PROJECT,
+                                  "domain": DOMAIN, "name": plan, "version": VERSION}})
+        patience_s = 0.0002 * (1 + number // 2 % 20)
+        if number % 2:
+            call = stub.CreateExecution.future(request, timeout=patience_s)
+        else:
+            call = stub.CreateExecution.future(request)
+            time.sleep(patience_s)
+            call.cancel()
+        code = call.code().name
+        if code != "OK" and outcome_of(lambda: stub.CreateExecution(request))[0] != "OK":
+            found[code] = request.name
+        if len(found) == 2:
+            break
+    return found
+
+
+class Asked(timedelta):
+    """A pause until somebody says that it is over."""
+
+    def total_seconds(self):
+        print("looked", flush=True)
+        sys.stdin.readline()
+        return 0
+
+
+def wait_and_say(address, name):
+    """Waits as FlyteRemote does, and says each time that it has looked."""
+    remote = remote_of(address)
+    execution = remote.wait(remote.fetch_execution(name=name), poll_interval=Asked(seconds=1))
+    return [ENDS[execution.closure.phase], plain_of(execution._outputs)]
 
 
 def with_spec(address, plan):
