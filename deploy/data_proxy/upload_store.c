@@ -297,8 +297,8 @@ static bool write_batch(struct tri_upload *upload, const struct batch *batch)
 }
 
 /*
- * Makes the folders on the way to a file below the store's. Of two threads at once one would rely on
- * a folder whose name the other has not synced yet.
+ * Makes the folders on the way to a file below the store's. Of two threads at once one would rely
+ * on a folder whose name the other has not synced yet.
  */
 static int make_way(const struct tri_upload_store *store, char *path)
 {

@@ -500,6 +500,71 @@ def map_reduce(size: int = 10) -> int:
 """
 
 
+# Local files as inputs, and somebody who is asked.
+MORE = """
+import os
+from datetime import timedelta
+
+import pandas
+from flytekit import approve, task, wait_for_input, workflow
+from flytekit.types.file import FlyteFile
+
+
+@task
+def count(file: FlyteFile, table: pandas.DataFrame) -> str:
+    return f"{open(file).read()} {table['a'].sum()} {os.environ.get('GIVEN', '')}"
+
+
+@workflow
+def reading(file: FlyteFile, table: pandas.DataFrame) -> str:
+    return count(file=file, table=table)
+
+
+@task
+def double(a: int) -> int:
+    return 2 * a
+
+
+@workflow
+def asking() -> int:
+    more = wait_for_input("more", timeout=timedelta(hours=1), expected_type=int)
+    return double(a=approve(more, "fine", timeout=timedelta(hours=1)))
+"""
+
+# What FlyteRemote does with a script that it registers itself.
+MORE_REMOTE = """
+import json, pathlib, sys, time
+from flytekit.configuration import Config
+from flytekit.remote import FlyteRemote
+from flows.more import asking
+remote = FlyteRemote(Config.for_endpoint(sys.argv[1], insecure=True),
+                     default_project="flytesnacks", default_domain="development")
+flow = remote.register_script(asking, version="script", source_path=str(pathlib.Path.cwd()),
+                              module_name="flows.more")
+
+def ask(answer):
+    execution = remote.execute(flow, inputs={})
+    name = execution.id.name
+    for signal, say in (("more", lambda: remote.set_input("more", name, 5, python_type=int)),
+                        ("fine", lambda: answer("fine", name))):
+        while signal not in [each.id.signal_id for each in remote.list_signals(name)]:
+            time.sleep(0.1)
+        say()
+    return remote.wait(execution, poll_interval=1)
+
+done, refused, stopped = ask(remote.approve), ask(remote.reject), remote.execute(flow, inputs={})
+remote.terminate(stopped, "not needed")
+uri = f"flyte://v1/flytesnacks/development/{done.id.name}/n2/o"
+path = pathlib.Path("uploaded")
+path.write_text("it")
+print(json.dumps({
+    "version": flow.id.version, "done": done.outputs["o0"], "refused": refused.error.message,
+    "stopped": remote.wait(stopped, poll_interval=1).closure.abort_metadata.cause,
+    "all": remote.get(uri).get("o0", int), "one": remote.get(uri + "/o0").scalar.primitive.integer,
+    "uploaded": pathlib.Path(remote.upload_file(path)[1]).read_text()}))
+"""
+
+
 @unittest.skipUnless(os.environ.get("TROUPE_TEST_LONG"), "installs flytekit")
 class KitTest(EntitiesTest, PackageTest):
     """The unmodified flytekit."""
@@ -508,7 +573,7 @@ class KitTest(EntitiesTest, PackageTest):
     def setUpClass(cls):
         EntitiesTest.setUpClass()
         PackageTest.setUpClass()
-        have_library(KIT_PYTHON, KIT)
+        have_library(KIT_PYTHON, KIT, "pandas", "pyarrow")
 
     def environment(self):
         return {**super().environment(), "PATH": f"{KIT_PYTHON.parent}:{os.environ['PATH']}"}
@@ -586,6 +651,35 @@ workflow("user.main", {"a": INTEGER}, [
                          ("succeeded", 5, 30))
         self.assertIn("nothing is to be added", self.pyflyte(*words, "0", status=255))
         self.assertEqual(self.document("get", "@last")["phase"], "failed")
+
+    def test_flytekit_gives_files_and_answers(self):
+        """Files and tables of this machine as inputs, labels and variables; and by FlyteRemote a
+        script that asks somebody."""
+        address, = self.serve()
+        self.write("config.yaml", f"admin:\n  endpoint: dns:///{address}\n  insecure: true\n")
+        (self.folder / "project/flows").mkdir(parents=True)
+        self.write("project/flows/__init__.py", "")
+        self.write("project/flows/more.py", MORE)
+        self.write("project/words.txt", "said")
+        subprocess.run([KIT_PYTHON, "-c", "import pandas; pandas.DataFrame({'a': [1, 2, 39]})"
+                        ".to_parquet('table.parquet')"], cwd=self.folder / "project", check=True)
+        said = self.pyflyte(
+            "run", "--remote", "--wait", "--poll-interval", "1", "-p", "flytesnacks", "-d",
+            "development", "--labels", "team=data", "--env", "GIVEN=here", "flows/more.py",
+            "reading", "--file", "words.txt", "--table", "table.parquet")
+        self.assertIn("has succeeded", said)
+        done = self.document("get", "@last")
+        self.assertEqual(done["outputs"], {"o0": "said 42 here"})
+        self.assertEqual(done["labels"], {"team": "data"})
+        script = self.write("project/remote.py", MORE_REMOTE)
+        asked = subprocess.run([KIT_PYTHON, "-W", "ignore", script, address], capture_output=True,
+                               cwd=self.folder / "project", text=True, timeout=6 * LIMIT_S,
+                               env=self.environment() | {"PYTHONPATH": "."})
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        found = json.loads(asked.stdout.splitlines()[-1])
+        self.assertIn("rejected", found.pop("refused"))
+        self.assertEqual(found, {"version": "script", "done": 10, "stopped": "not needed",
+                                 "all": 10, "one": 10, "uploaded": "it"})
 
 
 if __name__ == "__main__":
