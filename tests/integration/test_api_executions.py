@@ -107,6 +107,18 @@ output("o0", **promise("d1"))
 (out / 'futures.pb').write_bytes(spec.SerializeToString())
 """
 
+# More elements than are told one by one.
+MANY = """
+troupe: 1
+tasks:
+  same: {type: echo, inputs: {a: int}, outputs: {o0: int}}
+workflows:
+  mapped:
+    inputs: {items: [int]}
+    nodes: {same: {map: same, with: {a: $items}}}
+"""
+ELEMENTS = 5000
+
 PHASES = {"SUCCEEDED": 4, "FAILED": 6, "ABORTED": 7}
 WHERE = {"project": "default", "domain": "development"}
 
@@ -187,6 +199,22 @@ class ExecutionsTest(ClientTest):
         self.ask("run", plan="flows.twice", name="theirs")
         names = {each["execution"]: each["phase"] for each in self.document("list")}
         self.assertEqual([names["mine"], names["theirs"]], ["succeeded", "succeeded"])
+
+    def test_many_elements_are_told_in_part(self):
+        """One by one so many as a message bears, and of all how many there are of each kind."""
+        self.write("many.yaml", MANY)
+        self.write("items.json", json.dumps({"items": list(range(ELEMENTS + 2))}))
+        self.troupe("submit", "many.yaml", "mapped", "--inputs", "items.json", "--name", "many")
+        wait_until(lambda: self.document("get", "many")["phase"] == "succeeded", "it ends")
+        listed, = self.ask("answers", calls=[["ListTaskExecutions", {
+            "limit": 10, "node_execution_id": {"node_id": "same",
+                                               "execution_id": dict(WHERE, name="many")}}]])
+        closure, = [each["closure"] for each in listed["task_executions"]]
+        told = closure["metadata"]["external_resources"]
+        self.assertEqual([each["index"] for each in told], list(range(ELEMENTS)))
+        self.assertEqual({each["phase"] for each in told}, {"SUCCEEDED"})
+        self.assertIn(f"{ELEMENTS + 2} ", closure["reason"])
+        self.assertIn(f"the first {ELEMENTS} are told one by one", closure["reason"])
 
     def test_what_a_task_decides_has_its_bindings(self):
         """As it has written them, in the node's data and on its own."""
