@@ -8,7 +8,7 @@
  * Batches of an upload, one of which is filled while the others are written and digested, and the
  * bytes of one: when all are full the client waits.
  */
-#define TR_UPLOAD_BATCHES 6
+#define TR_UPLOAD_BATCHES 5
 #define TR_UPLOAD_BATCH_BYTES (256U << 10)
 
 /* Bytes of a download that are read at once. */

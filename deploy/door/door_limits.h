@@ -61,7 +61,7 @@
  * Unsent bytes of responses: when more than the first belong to one exchange its handler is told to
  * wait, and when more than the second belong to a connection it has no new requests.
  */
-#define TR_DOOR_UNSENT_BYTES (512U << 10)
+#define TR_DOOR_UNSENT_BYTES (256U << 10)
 #define TR_DOOR_CONNECTION_UNSENT_BYTES (64U << 20)
 
 /* What is read or written in one turn, so that no connection keeps the others waiting. */
