@@ -83,9 +83,10 @@ struct asking {
 static struct tr_text variable_of(const struct tr_settings *settings, const char *name)
 {
     for (uint32_t i = 0; i < settings->environment_count; i++) {
-        if (tr_text_equal(settings->environment[i].name, tr_text_of(name)) &&
-            !settings->environment[i].is_passed_on) {
-            return settings->environment[i].value;
+        const struct tr_environment *own = &settings->environment[i];
+        if (tr_text_equal(own->name, tr_text_of(name)) &&
+            (!own->is_passed_on || own->value.size > 0)) {
+            return own->value;
         }
     }
     const char *value = getenv(name);

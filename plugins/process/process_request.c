@@ -212,7 +212,7 @@ static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
 static struct tr_text environment_word(struct tr_task_context *task,
                                        const struct tr_environment *entry)
 {
-    if (entry->is_passed_on) {
+    if (entry->is_passed_on && entry->value.size == 0) {
         return entry->name;
     }
     return tr_task_format(task, "%.*s=%.*s", (int)entry->name.size, entry->name.data,

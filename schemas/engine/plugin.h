@@ -372,7 +372,20 @@ struct tr_plugin {
      * NULL.
      */
     const struct tr_webapi *webapi;
+    /*
+     * Since ABI 6: its work finds and leaves Flyte's documents, though it is not done on this
+     * machine. Templates that name places are filled in with the attempt's own folder and that of
+     * its checkpoints, which the plugin puts its places in for; files that lie elsewhere are handed
+     * on as they are.
+     */
+    bool has_documents;
 };
+
+/* Whether the work of a plugin reads and writes Flyte's documents. */
+static inline bool tr_plugin_has_documents(const struct tr_plugin *plugin)
+{
+    return plugin->is_local || (plugin->abi >= 6 && plugin->has_documents);
+}
 
 /* A plugin's packed state. */
 #define TR_PLUGIN_STATE_BYTES_MAX 4096

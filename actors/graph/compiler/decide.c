@@ -373,7 +373,8 @@ static const struct tr_environment *find_given(const struct tr_settings *setting
 {
     for (uint32_t i = 0; i < settings->environment_count; i++) {
         const struct tr_environment *variable = &settings->environment[i];
-        if (!variable->is_passed_on && tr_text_equal(variable->name, name)) {
+        bool is_given = !variable->is_passed_on || variable->value.size > 0;
+        if (is_given && tr_text_equal(variable->name, name)) {
             return variable;
         }
     }
@@ -395,7 +396,7 @@ static void pass_on(struct tri_definition *definition, uint32_t first,
         for (uint32_t k = 0; made != NULL && k < settings->environment_count; k++) {
             const struct tr_environment *own = &settings->environment[k];
             const struct tr_environment *given =
-                own->is_passed_on ? find_given(decider, own->name) : NULL;
+                own->is_passed_on && own->value.size == 0 ? find_given(decider, own->name) : NULL;
             made[k] = given != NULL ? *given : *own;
         }
         tasks[i].settings.settings.environment = made;

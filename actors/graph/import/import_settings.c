@@ -143,8 +143,8 @@ bool tri_import_image(struct tri_import *import, const char *image, struct tr_te
     }
     items[0] = (struct tr_environment){.name = tr_text_of("FLYTE_INTERNAL_IMAGE"),
                                        .value = tri_import_keep(import, tr_text_of(image))};
-    items[1] =
-        (struct tr_environment){.name = tr_text_of("PATH"), .value = tri_import_keep(import, path)};
+    items[1] = (struct tr_environment){
+        .name = tr_text_of("PATH"), .value = tri_import_keep(import, path), .is_passed_on = true};
     settings->environment = items;
     settings->environment_count = path.size > 0 ? 2 : 1;
     give(given, TRI_ENVIRONMENT, "env");

@@ -316,15 +316,16 @@ static void add_variable(struct tri_import *import, struct tri_vector *variables
 
 /*
  * A variable that is not the container's own. Without a value it is passed on from the engine, or
- * from the task that decides the graph.
+ * from the task that decides the graph; with one it may be a place on this machine.
  */
 static void pass_variable(struct tri_import *import, const Flyteidl__Core__Container *container,
-                          struct tri_vector *variables, const char *name, struct tr_text value)
+                          struct tri_vector *variables, const char *name, struct tr_text value,
+                          bool is_place)
 {
     if (!has_variable(container, name)) {
         add_variable(import, variables, name, value);
         struct tr_environment *items = variables->items;
-        if (value.size == 0 && import->definition->arena->error == 0) {
+        if ((is_place || value.size == 0) && import->definition->arena->error == 0) {
             items[variables->count - 1].is_passed_on = true;
         }
     }
@@ -348,7 +349,7 @@ static void add_identity(struct tri_import *import, const flyte_task *task,
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
         if (rows[i].value[0] != '\0') {
             pass_variable(import, task->container, variables, rows[i].name,
-                          tr_text_of(rows[i].value));
+                          tr_text_of(rows[i].value), false);
         }
     }
 }
@@ -391,7 +392,7 @@ static void add_places(struct tri_import *import, const flyte_task *task,
                                  : package->warm},
     };
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
-        pass_variable(import, task->container, variables, rows[i].name, rows[i].value);
+        pass_variable(import, task->container, variables, rows[i].name, rows[i].value, true);
     }
 }
 

@@ -98,7 +98,7 @@ static void tell_task(const struct tr_task *task, struct tr_buffer *told)
     for (uint32_t i = 0; i < task->settings.environment_count; i++) {
         const struct tr_environment *variable = &task->settings.environment[i];
         tr_buffer_print(told, "  %.*s%s%.*s\n", TRI_TEXT(variable->name),
-                        variable->is_passed_on ? "" : "=", TRI_TEXT(variable->value));
+                        variable->value.size > 0 ? "=" : "", TRI_TEXT(variable->value));
     }
 }
 
