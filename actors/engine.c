@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "schemas/codec/codec.h"
+
 static bool serves(const struct tr_plugin *plugin, struct tr_text task_type)
 {
     for (const char *const *type = plugin->task_types; *type != NULL; type++) {
@@ -18,6 +20,17 @@ static bool serves(const struct tr_plugin *plugin, struct tr_text task_type)
     return false;
 }
 
+/* The plugin that the settings decide on; NULL: they say nothing. */
+static const struct tr_plugin *decided(const struct tr_engine *engine, struct tr_text task_type)
+{
+    for (size_t i = 0; i < engine->task_type_count; i++) {
+        if (tr_text_equal(engine->task_types[i].name, task_type)) {
+            return engine->task_types[i].plugin;
+        }
+    }
+    return NULL;
+}
+
 /*
  * The settings decide first, then the first plugin that names the task type, then the default one:
  * of the settings, or else the first that calls itself so. NULL: none serves it.
@@ -25,10 +38,9 @@ static bool serves(const struct tr_plugin *plugin, struct tr_text task_type)
 const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct tr_text task_type)
 {
     const struct tr_plugin *standard = engine->default_plugin;
-    for (size_t i = 0; i < engine->task_type_count; i++) {
-        if (tr_text_equal(engine->task_types[i].name, task_type)) {
-            return engine->task_types[i].plugin;
-        }
+    const struct tr_plugin *said = decided(engine, task_type);
+    if (said != NULL) {
+        return said;
     }
     for (size_t i = 0; i < engine->plugin_count; i++) {
         if (serves(engine->plugins[i], task_type)) {
@@ -39,6 +51,30 @@ const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct 
         }
     }
     return standard;
+}
+
+/* The type in a packed map of Flyte's; empty: it says none. */
+static struct tr_text flytes_type(struct tr_bytes extra)
+{
+    struct tr_cursor cursor = tr_cursor_of(extra);
+    uint32_t count = extra.size == 0 ? 0 : tr_read_map(&cursor);
+    for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
+        struct tr_text name = tr_read_text(&cursor);
+        if (tr_text_equal(name, tr_text_of("type"))) {
+            struct tr_text type = tr_read_text(&cursor);
+            return cursor.error == 0 ? type : (struct tr_text){0};
+        }
+        (void)tr_read_any(&cursor);
+    }
+    return (struct tr_text){0};
+}
+
+const struct tr_plugin *tr_engine_plugin_of(const struct tr_engine *engine,
+                                            struct tr_text task_type, struct tr_bytes extra)
+{
+    const struct tr_plugin *said =
+        engine->task_type_count == 0 ? NULL : decided(engine, flytes_type(extra));
+    return said != NULL ? said : tr_engine_plugin(engine, task_type);
 }
 
 const struct tr_plugin *tr_engine_plugin_by_id(const struct tr_engine *engine, struct tr_text id)

@@ -76,6 +76,13 @@ static inline struct tr_engine *tr_engine_of(const struct tr_context *context)
  */
 const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct tr_text task_type);
 
+/*
+ * The same for a task, whose `extra` is what Flyte says of it: one of a plugin of flytekit's runs
+ * where its own type was decided on, else where its command does.
+ */
+const struct tr_plugin *tr_engine_plugin_of(const struct tr_engine *engine,
+                                            struct tr_text task_type, struct tr_bytes extra);
+
 /* The plugin of an id, or NULL: for states that name theirs. */
 const struct tr_plugin *tr_engine_plugin_by_id(const struct tr_engine *engine, struct tr_text id);
 

@@ -88,6 +88,13 @@ static bool is_blob(const struct tri_task *task, struct tr_text uri)
            memcmp(uri.data + store.size, blobs, sizeof blobs - 1) == 0;
 }
 
+/* Whether the documents are Flyte's and go elsewhere, where their reader fetches what they name. */
+static bool has_documents_elsewhere(const struct tri_task *task)
+{
+    return !task->plugin->is_local && tr_plugin_has_documents(task->plugin) &&
+           tri_task_is_flytes(task);
+}
+
 /*
  * Blobs are, wherever they stand and however they are named: programs need a path. A dataset or a
  * text that names another place is the program's own matter.
@@ -96,9 +103,8 @@ static bool is_elsewhere(struct tri_task *task, const struct tri_path *path)
 {
     struct tr_text uri = path->uri;
     const char *colon = uri.size == 0 ? NULL : memmem(uri.data, uri.size, "://", 3);
-    (void)task;
-    return tri_path_is_blob(uri) ||
-           (colon != NULL && tri_path_is_declared(path) && !tri_path_is_local(uri));
+    return tri_path_is_blob(uri) || (colon != NULL && tri_path_is_declared(path) &&
+                                     !tri_path_is_local(uri) && !has_documents_elsewhere(task));
 }
 
 static int ask_fetch(struct tri_task *task, const struct tri_path *path)

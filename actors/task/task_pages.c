@@ -136,7 +136,7 @@ static int find_node(struct tri_task *task)
     task->node = node;
     task->task = &graph->tasks[node->target];
     task->settings = node->settings;
-    task->plugin = tr_engine_plugin(task->engine, task->task->type);
+    task->plugin = tr_engine_plugin_of(task->engine, task->task->type, task->task->extra);
     return 0;
 }
 

@@ -259,18 +259,15 @@ bool tri_task_is_flytes(const struct tri_task *task)
     return (tr_template_names_of(&command) & FLYTES_INPUTS) != 0;
 }
 
-/*
- * A task whose template names Flyte's documents gets them; only plugins of this machine write and
- * read them.
- */
+/* A task whose template names Flyte's documents gets them, where its plugin has any. */
 static void ask_documents(struct tri_task *task)
 {
     uint32_t names = tr_template_names_of(&task->template);
     bool has_input = (names & 1U << TR_TEMPLATE_INPUT) != 0;
-    bool is_local = task->plugin != NULL && task->plugin->is_local;
-    task->template.has_flyte_inputs = is_local && (names & FLYTES_INPUTS) != 0;
-    task->template.has_flyte_outputs = is_local && (names & 1U << TR_TEMPLATE_OUTPUT_PREFIX) != 0;
-    if (has_input && !is_local) {
+    bool has_any = task->plugin != NULL && tr_plugin_has_documents(task->plugin);
+    task->template.has_flyte_inputs = has_any && (names & FLYTES_INPUTS) != 0;
+    task->template.has_flyte_outputs = has_any && (names & 1U << TR_TEMPLATE_OUTPUT_PREFIX) != 0;
+    if (has_input && !has_any) {
         task->template_problem = TRI_LITERAL_TEXT(TR_TEMPLATE_NO_DOCUMENT);
     }
 }

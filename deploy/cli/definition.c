@@ -93,9 +93,21 @@ static struct tr_package_options options_of(struct compiling *compiling, const c
     };
 }
 
+/* Whether they send what runs on this machine otherwise to other machines. */
+static bool sends_elsewhere(const struct tr_settings_file *settings)
+{
+    const struct tr_task_type *types = settings->task_types.items;
+    for (size_t i = 0; i < settings->task_types.count; i++) {
+        if (tr_text_equal(types[i].name, tr_text_of("process"))) {
+            return !types[i].plugin->is_local;
+        }
+    }
+    return false;
+}
+
 /*
- * What the settings say of images. A mistake in them is told as any command tells it, and nothing
- * is compiled.
+ * What the settings say of images, and of where tasks run. A mistake in them is told as any command
+ * tells it, and nothing is compiled.
  */
 static int find_pythons(struct compiling *compiling, const char *store,
                         struct tr_package_options *options)
@@ -113,6 +125,7 @@ static int find_pythons(struct compiling *compiling, const char *store,
     }
     options->pythons = pythons;
     options->python_count = pythons == NULL ? 0 : count;
+    options->is_elsewhere = sends_elsewhere(&compiling->settings);
     return compiling->settings.arena.error;
 }
 

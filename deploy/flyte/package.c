@@ -458,7 +458,7 @@ static int compile(struct loading *loading, struct tr_graph **graph)
                                           .folder = tr_text_of(folder)};
     struct tr_graph *made = NULL;
     error = tr_import_package(&loading->package, &place, loading->report, &made);
-    if (error == 0 && loading->options->store != NULL) {
+    if (error == 0 && loading->options->store != NULL && !loading->options->is_elsewhere) {
         error = tr_python_check(made, loading->options->store, loading->report);
     }
     if (error != 0) {

@@ -28,6 +28,7 @@ struct tr_package_options {
     const char *code;     /* a folder with the modules of the tasks; NULL: a fast package's own */
     const char *unpacked; /* the name of code that the store has unpacked, which it is; or NULL */
     bool is_cold;         /* its tasks are not forked from warm workers */
+    bool is_elsewhere;    /* they do not run on this machine: their images have flytekit */
     /*
      * The store whose tasks will run it: code is unpacked there, and flytekit has to be found.
      * NULL: the package is only looked at.

@@ -195,7 +195,7 @@ static void check_software(struct walk *walk, const struct tr_plugin *plugin,
 static void check_task(struct walk *walk, const struct tr_task *task,
                        const struct tr_settings *settings)
 {
-    const struct tr_plugin *plugin = tr_engine_plugin(walk->engine, task->type);
+    const struct tr_plugin *plugin = tr_engine_plugin_of(walk->engine, task->type, task->extra);
     const struct tr_origin *origin =
         settings->config_origin.file.size > 0 ? &settings->config_origin : &task->origin;
     if (plugin == NULL) {
@@ -203,9 +203,11 @@ static void check_task(struct walk *walk, const struct tr_task *task,
         return;
     }
     struct tr_task_template template = template_of(task, settings);
+    bool has_input = (tr_template_names_of(&template) & 1U << TR_TEMPLATE_INPUT) != 0;
+    template.has_flyte_inputs = has_input &&tr_plugin_has_documents(plugin);
     check_config(walk, plugin, &template, place_of(walk, origin));
     check_software(walk, plugin, &template, place_of(walk, &task->origin));
-    if (!plugin->is_local && (tr_template_names_of(&template) & 1U << TR_TEMPLATE_INPUT) != 0) {
+    if (has_input && !template.has_flyte_inputs) {
         tri_report_add(walk->report, place_of(walk, &task->origin), NULL, "%s",
                        TR_TEMPLATE_NO_DOCUMENT);
     }
@@ -239,7 +241,7 @@ static void check_script(struct walk *walk, const struct tr_task *task)
     struct tr_text word = at < task->argc ? task->argv[at] : tr_text_of("");
     bool is_beside = (word.size > 2 && memcmp(word.data, "./", 2) == 0) ||
                      (word.size > 3 && memcmp(word.data, "../", 3) == 0);
-    const struct tr_plugin *plugin = tr_engine_plugin(walk->engine, task->type);
+    const struct tr_plugin *plugin = tr_engine_plugin_of(walk->engine, task->type, task->extra);
     if (!is_beside || plugin == NULL || !plugin->is_local ||
         tr_template_is_in(word.data, word.size)) {
         return;
@@ -279,7 +281,7 @@ static void check_node(struct walk *walk, const struct tr_node *node)
         reach_workflow(walk, graph->plans[node->target].workflow);
     } else if (node->target_kind == TR_TARGET_TASK) {
         const struct tr_task *task = &graph->tasks[node->target];
-        bool is_known = tr_engine_plugin(walk->engine, task->type) != NULL;
+        bool is_known = tr_engine_plugin_of(walk->engine, task->type, task->extra) != NULL;
         if (is_known && node->settings != NULL && node->settings != &task->settings) {
             check_task(walk, task, node->settings);
         } else {

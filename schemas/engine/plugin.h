@@ -28,14 +28,18 @@
  * Raised by every change of what stands in this file and in webapi.h. Plugins of all versions from
  * the oldest on are taken: what a later one has added is not looked for in theirs.
  */
-#define TR_PLUGIN_ABI 5
+#define TR_PLUGIN_ABI 6
 #define TR_PLUGIN_ABI_OLDEST 1
 
 /* What a task's environment says. */
 struct tr_environment {
     struct tr_text name;
     struct tr_text value;
-    bool is_passed_on; /* the value of the engine's environment, if it is set there */
+    /*
+     * It means something on this machine alone: the value of the engine's environment, if it is set
+     * there, or this one.
+     */
+    bool is_passed_on;
 };
 
 /* A secret by reference; its value is never in the engine's hands. */

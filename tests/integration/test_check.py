@@ -23,7 +23,8 @@ TASK = (
      "3:27: t: config.expect holds what is no status; write numbers from 100 to 599"),
     ("{type: http, config: {url: x, expect: []}}", "3:27: t: config.expect holds what is no"),
     ("{type: http, config: {url: 'x/{{.input}}'}}",
-     "3:13: t: the template {{.input}} asks for inputs.pb, which only tasks on this machine have"),
+     "3:13: t: the template {{.input}} asks for inputs.pb, which only tasks on this machine and "
+     "pods of Kubernetes have"),
     ("{type: http, config: {url: '{{.executionName}}'}}",
      "3:33: t: the template {{.executionName}} names nothing that there is"),
     ("{type: http, inputs: {err: error}, config: {url: x, body: '{{.inputs.err}}'}}",

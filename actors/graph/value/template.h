@@ -111,9 +111,9 @@ const char *tr_notify_name_text(enum tr_notify_name name);
 TR_MUST_USE bool tr_notify_name_find(struct tr_text name, enum tr_notify_name *which,
                                      struct tr_text *label);
 
-/* What is wrong with a template of INPUT where the task does not run on this machine. */
-#define TR_TEMPLATE_NO_DOCUMENT                                                                   \
-    "the template {{.input}} asks for inputs.pb, which only tasks on this machine have; hand on " \
-    "inputs one by one, as {{.inputs.x}}"
+/* What is wrong with a template of INPUT where a task has no documents of Flyte's. */
+#define TR_TEMPLATE_NO_DOCUMENT                                                                 \
+    "the template {{.input}} asks for inputs.pb, which only tasks on this machine and pods of " \
+    "Kubernetes have; hand on inputs one by one, as {{.inputs.x}}"
 
 #endif
