@@ -59,7 +59,7 @@ static int prepare(struct tr_task_context *task, void *state,
     struct tri_pod pod = tri_armada_pod(task, own, endpoint);
     struct tri_pod_inputs inputs = {0};
     bool is_ready = false;
-    int error = tri_pod_find_inputs(task, &pod, event, &inputs, &is_ready, transition);
+    int error = tri_pod_find_inputs(task, &pod, endpoint, event, &inputs, &is_ready, transition);
     return error == 0 && is_ready ? make_job(task, own, endpoint, &inputs, job, transition) : error;
 }
 

@@ -77,6 +77,20 @@ static void add_pod_name(struct tr_build *build)
     tr_build_end(build);
 }
 
+/* Whether a command is lines of shell with their folder behind them; or the words themselves. */
+static bool has_folder(struct tr_bytes command)
+{
+    struct tr_json_walk walk = tr_json_walk(command);
+    struct tr_text words[4] = {{0}};
+    uint32_t count = 0;
+    while (tr_json_next(&walk)) {
+        words[count < TR_COUNT_OF(words) ? count : 0] = tr_json_text(walk.value);
+        count++;
+    }
+    return count == TR_COUNT_OF(words) && tr_text_equal(words[0], tr_text_of("/bin/sh")) &&
+           words[3].size > 0 && words[3].data[0] == '/';
+}
+
 /*
  * The lines of shell around the words have their folder for the last word of the command. Who does
  * the same beside the one whose outputs count has a folder of its own below that.
@@ -85,7 +99,7 @@ static struct tr_bytes command_beside(struct tri_card_making *making, struct tr_
 {
     struct tr_json_walk walk = tr_json_walk(command);
     struct tr_build build = tri_card_build(making);
-    if (tr_json_type(command) != TR_CODEC_ARRAY) {
+    if (tr_json_type(command) != TR_CODEC_ARRAY || !has_folder(command)) {
         return (struct tr_bytes){0};
     }
     tr_build_list(&build);

@@ -63,6 +63,7 @@ static struct tri_pod pod_of(struct tr_task_context *task, struct tr_kubernetes_
     struct tri_pod pod = {.settings = TRI_KUBERNETES_SETTINGS,
                           .call = &own->call,
                           .reads_outputs = &own->reads_outputs,
+                          .reads_futures = &own->reads_futures,
                           .reads = &own->reads,
                           .finds_image = true};
     if (find_group(task, own, endpoint, &group) == 0 && tri_kubernetes_group_read(group, &parts)) {
@@ -234,8 +235,12 @@ static int build_resource(struct tr_task_context *task, const struct sources *so
 {
     char name[TR_KUBERNETES_NAME_BYTES_MAX + 1];
     struct tri_pod steady = *sources->pod;
-    struct tri_kubernetes_making making = {
-        .group = sources->group, .name = name, .spec = spec, .steady_spec = spec};
+    struct tri_kubernetes_making making = {.pod = sources->pod,
+                                           .endpoint = sources->endpoint,
+                                           .group = sources->group,
+                                           .name = name,
+                                           .spec = spec,
+                                           .steady_spec = spec};
     steady.is_steady = true;
     int error = find_metadata(task, sources->endpoint, sources->group, sources->template, "", name,
                               &making.labels, &making.annotations);
@@ -366,6 +371,10 @@ static int ask_template(struct tr_task_context *task, struct tr_kubernetes_attem
 static int find_inputs_again(struct tr_task_context *task, const struct tr_kubernetes_attempt *own,
                              struct tri_pod_inputs *inputs)
 {
+    if (tri_pod_has_flyte(task)) {
+        inputs->document = tr_array_get(&own->inputs);
+        return 0;
+    }
     inputs->path = tr_array_get(&own->inputs);
     return inputs->path.size > 0 ? 0 : tr_task_inputs_json(task, &inputs->json);
 }
@@ -407,14 +416,14 @@ static int prepare(struct tr_task_context *task, void *state,
         return on_template(task, own, endpoint, event, template, job, transition);
     }
     own->asks_template = false;
-    int error = tri_pod_find_inputs(task, &pod, event, &inputs, &is_ready, transition);
+    int error = tri_pod_find_inputs(task, &pod, endpoint, event, &inputs, &is_ready, transition);
     if (error != 0 || !is_ready) {
         return error;
     }
     if (template.size == 0) {
         return make_job(task, own, endpoint, &inputs, (struct tr_bytes){0}, job, transition);
     }
-    error = tr_array_set(&own->inputs, inputs.path);
+    error = tr_array_set(&own->inputs, inputs.document.size > 0 ? inputs.document : inputs.path);
     return error != 0 ? error : ask_template(task, own, endpoint, template, transition);
 }
 
@@ -501,6 +510,7 @@ const struct tr_plugin tr_kubernetes_plugin = {
     .id = "kubernetes",
     .task_types = task_types,
     .shares_files = true, /* the share is mounted here, too */
+    .has_documents = true,
     .state = &tr_kubernetes_attempt_schema,
     .check = tri_kubernetes_check,
     .handle = tr_webapi_handle,

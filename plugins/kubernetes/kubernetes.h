@@ -307,6 +307,8 @@ struct tr_text tri_kubernetes_kind_text(struct tr_task_context *task,
 
 /* What a resource is made of beside its card. */
 struct tri_kubernetes_making {
+    const struct tri_pod *pod;
+    const struct tr_webapi_endpoint *endpoint;
     const struct tri_kubernetes_group *group;
     const char *name;
     struct tr_bytes spec;        /* of the task's pod */

@@ -93,10 +93,11 @@ static void add_words(struct tr_build *build, struct tr_bytes words)
 }
 
 /* What a card may ask of the task: its words as they are, and as its container has them. */
-static int task_value(struct tr_task_context *task, struct tr_bytes spec, struct tr_bytes *value)
+static int task_value(struct tr_task_context *task, const struct tri_kubernetes_making *making,
+                      struct tr_bytes *value)
 {
     const struct tr_task_template *template = tr_task_template(task);
-    struct tr_json_walk containers = tr_json_walk(tr_json_get(spec, "containers"));
+    struct tr_json_walk containers = tr_json_walk(tr_json_get(making->spec, "containers"));
     struct tr_bytes container = tr_json_next(&containers) ? containers.value : (struct tr_bytes){0};
     int64_t seconds = template->timeout_ns / 1000000000;
     struct tr_build build = tr_build_of_task(task);
@@ -112,7 +113,8 @@ static int task_value(struct tr_task_context *task, struct tr_bytes spec, struct
     if (template->argc > 0) {
         tr_build_member_list(&build, "argv");
         for (uint32_t i = 0; i < template->argc; i++) {
-            tr_build_text(&build, template->argv[i]);
+            tr_build_text(&build,
+                          tri_pod_text(task, making->pod, making->endpoint, template->argv[i]));
         }
         tr_build_end(&build);
         tr_build_member_list(&build, "words");
@@ -137,7 +139,7 @@ static int give_values(struct tr_task_context *task, struct tri_card_making *car
     struct tr_bytes of_task = {0};
     struct tr_bytes name = {0};
     struct tr_bytes namespace = {0};
-    int error = task_value(task, making->spec, &of_task);
+    int error = task_value(task, making, &of_task);
     if (error == 0) {
         error = text_value(task, tr_text_of(making->name), &name);
     }

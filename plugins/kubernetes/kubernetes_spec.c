@@ -79,6 +79,19 @@ void tri_kubernetes_metadata(struct tr_task_context *task, struct tr_bytes templ
     layers[2] = tr_json_get(tr_json_get(nodes_pod(task), "metadata"), name);
 }
 
+/* The image of a task of Flyte's, which its SDK looks for, too, where tasks decide a graph. */
+static struct tr_text flytes_image(struct tr_task_context *task)
+{
+    const struct tr_task_template *template = tr_task_template(task);
+    for (uint32_t i = 0; i < template->environment_count; i++) {
+        const struct tr_environment *variable = &template->environment[i];
+        if (tr_text_equal(variable->name, tr_text_of("FLYTE_INTERNAL_IMAGE"))) {
+            return variable->value;
+        }
+    }
+    return (struct tr_text){0};
+}
+
 /* ------------------------------------------------------------------------------ keys of ours */
 
 static struct tr_text service_account(struct layers *layers, struct tr_bytes config, bool is_task)
@@ -283,7 +296,10 @@ struct tr_text tri_kubernetes_helper(struct tr_task_context *task,
 static void lay_own(struct layers *layers, const struct tri_pod *pod,
                     const struct tri_pod_inputs *inputs)
 {
+    struct tr_bytes image = tr_json_get(tr_task_template(layers->task)->config, "image");
+    struct tr_text none = {0};
     const struct tri_pod_part part = {.container = layers->container,
+                                      .image = image.size > 0 ? none : flytes_image(layers->task),
                                       .gpu = gpu_setting(layers, "resource", ""),
                                       .helper_image =
                                           tri_kubernetes_helper(layers->task, layers->endpoint),

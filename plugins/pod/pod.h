@@ -40,6 +40,7 @@ struct tri_pod {
     struct tr_text below; /* GROUP/ATTEMPT: its place below a share or a store */
     uint64_t *call;
     bool *reads_outputs; /* the call under way does, else it looks for an error document */
+    bool *reads_futures; /* it looks for Flyte's futures.pb; NULL: there are no such documents */
     uint32_t *reads;     /* how often that was asked without an answer */
     bool is_deleted;     /* somebody has deleted its pod: only outputs make that a success */
     bool is_steady;      /* it is never interrupted, whatever its task says */
@@ -81,6 +82,7 @@ struct tr_text tri_pod_front(struct tr_task_context *task, size_t size_max);
 struct tri_pod_inputs {
     struct tr_text json;
     struct tr_text path;
+    struct tr_text document; /* the path of inputs.pb; empty: there is none, or it is elsewhere */
 };
 
 /*
@@ -88,9 +90,14 @@ struct tri_pod_inputs {
  * A transition that is a failure ends the attempt.
  */
 TR_MUST_USE int tri_pod_find_inputs(struct tr_task_context *task, const struct tri_pod *own,
+                                    const struct tr_webapi_endpoint *endpoint,
                                     const struct tr_task_event *event,
                                     struct tri_pod_inputs *inputs, bool *is_ready,
                                     struct tr_transition *transition);
+
+/* The path of the blob of an answer. */
+TR_MUST_USE int tri_pod_read_made(struct tr_task_context *task, const struct tr_task_event *event,
+                                  struct tr_text *path);
 
 /* Words for what settings and task leave open; empty: nothing. */
 struct tr_text tri_pod_missing(struct tr_task_context *task, const struct tri_pod *own,
@@ -185,7 +192,9 @@ struct tr_bytes tri_pod_container(struct tr_bytes spec, struct tr_text name);
 
 /* Where an endpoint's pods leave their documents, as `outputs` and `object_store` say. */
 struct tri_pod_objects {
-    struct tr_text url; /* of its folder, without a / at its end; empty: there is no such store */
+    struct tr_text url;   /* of its folder, without a / at its end; empty: there is no such store */
+    struct tr_text place; /* the same as the settings have it */
+    bool is_s3;           /* that is s3://BUCKET/PREFIX */
     struct tr_text region;
     struct tr_text group; /* of the secret that signs, ACCESS:SECRET[:TOKEN]; empty: none does */
     struct tr_text key;
@@ -197,20 +206,62 @@ struct tri_pod_objects tri_pod_objects(struct tr_task_context *task,
 struct tr_text tri_pod_object(struct tr_task_context *task, const struct tri_pod *own,
                               const struct tr_webapi_endpoint *endpoint, const char *name);
 
+/* Puts one there by own->call, and reads what became of it: as of one that is asked for. */
+TR_MUST_USE int tri_pod_put(struct tr_task_context *task, const struct tri_pod *own,
+                            const struct tr_webapi_endpoint *endpoint, const char *name,
+                            struct tr_bytes body);
+struct tri_pod_answer;
+TR_MUST_USE int tri_pod_read_put(struct tr_task_context *task, const struct tri_pod *own,
+                                 const struct tr_webapi_endpoint *endpoint, const char *name,
+                                 const struct tr_task_event *event, struct tri_pod_answer *answer);
+
 /* The first / in a text that is behind something, as a secret's reference has it; NULL: none. */
 const char *tri_pod_slash(struct tr_text text);
+
+/* ---- Flyte's documents: pod_flyte.c. --------------------------------------------------------- */
+
+/* Whether a task's words name them; and whether it reads and writes them in an object store. */
+bool tri_pod_has_flyte(struct tr_task_context *task);
+bool tri_pod_is_direct(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint);
+
+/* A text of a task as its pod needs it: with the pod's places in the place of the engine's. */
+struct tr_text tri_pod_text(struct tr_task_context *task, const struct tri_pod *own,
+                            const struct tr_webapi_endpoint *endpoint, struct tr_text text);
+
+/* Whether a variable of a task means something in a pod, too. */
+bool tri_pod_has_variable(const struct tr_environment *variable,
+                          const struct tr_webapi_endpoint *endpoint);
+
+/* Adds what Flyte's SDKs look for; an empty value is none. */
+typedef void tri_pod_add(void *self, const char *name, struct tr_text value);
+void tri_pod_each_flyte_variable(struct tr_task_context *task,
+                                 const struct tr_webapi_endpoint *endpoint, tri_pod_add *add,
+                                 void *self);
+
+/* As tri_pod_find_inputs, of a task that has them. */
+TR_MUST_USE int tri_pod_find_document(struct tr_task_context *task, const struct tri_pod *own,
+                                      const struct tr_webapi_endpoint *endpoint,
+                                      const struct tr_task_event *event,
+                                      struct tri_pod_inputs *inputs, bool *is_ready,
+                                      struct tr_transition *transition);
 
 /* ---- What a pod has left: pod_outcome.c. ----------------------------------------------------- */
 
 /* The documents, in the order in which they are asked for. */
 enum tri_pod_document {
     TRI_POD_ERROR_DOCUMENT,
+    TRI_POD_FUTURES_DOCUMENT, /* of a dynamic task of Flyte's */
     TRI_POD_OUTPUTS_DOCUMENT,
 };
 
+/* What a document of a task is called, and its form. */
+const char *tri_pod_document_name(struct tr_task_context *task, enum tri_pod_document document);
+enum tr_document_form tri_pod_document_form(struct tr_task_context *task,
+                                            enum tri_pod_document document);
+
 /* The result of asking for a document. */
 enum tri_pod_found {
-    TRI_POD_FOUND,      /* `json`, or outputs that were read already: `slots` */
+    TRI_POD_FOUND,      /* `document`, or outputs that were read already: `slots` */
     TRI_POD_MISSING,    /* it is not there: `words` */
     TRI_POD_WRONG,      /* the task's failure: `code`, `words` */
     TRI_POD_TOO_LARGE,  /* `words` */
@@ -221,7 +272,8 @@ enum tri_pod_found {
 
 struct tri_pod_answer {
     enum tri_pod_found found;
-    struct tr_text json;
+    uint32_t status; /* of http, or 0 */
+    struct tr_bytes document;
     struct tr_bytes slots;
     struct tr_text code;
     struct tr_text words;

@@ -85,7 +85,8 @@ int tri_pod_check_possible(const struct tri_pod_checker *checker,
 {
     for (uint32_t i = 0; i < task->environment_count; i++) {
         const struct tr_environment *entry = &task->environment[i];
-        if (entry->is_passed_on) {
+        bool is_missed = entry->is_passed_on && entry->value.size == 0 && !task->has_flyte_inputs;
+        if (is_missed) {
             return TRI_POD_REFUSE(
                 checker,
                 "env.%.*s is passed on from the engine's environment, which no pod of "

@@ -11,10 +11,11 @@
 #define HELPER_MEMORY "64Mi"
 
 /* The task may run as anybody. $0 is its folder. */
-#define STARTS                                                               \
-    "umask 0;rm -rf \"$0/work\" \"$TROUPE_OUTPUTS\" \"$TROUPE_ERROR\";"      \
-    "mkdir -p \"$0/work\" \"$TROUPE_TMP\" \"$TROUPE_CHECKPOINT\"||exit 125;" \
-    "[ -z \"$TROUPE_JSON\" ]||printf %s \"$TROUPE_JSON\">\"$TROUPE_INPUTS\"||exit 125"
+#define STARTS                                                                          \
+    "umask 0;rm -rf \"$0/work\" \"$TROUPE_OUTPUTS\" \"$TROUPE_ERROR\";"                 \
+    "mkdir -p \"$0/work\" \"$TROUPE_TMP\" \"$TROUPE_CHECKPOINT\"||exit 125;"            \
+    "[ -z \"$TROUPE_JSON\" ]||printf %s \"$TROUPE_JSON\">\"$TROUPE_INPUTS\"||exit 125;" \
+    "[ -z \"$TROUPE_DOCUMENT\" ]||ln -sf \"$TROUPE_DOCUMENT\" \"$0/inputs.pb\"||exit 125"
 
 /* A shell hears a signal when what it runs is over, but in a wait at once. */
 #define SENDS                                                      \

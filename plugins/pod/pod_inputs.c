@@ -42,8 +42,8 @@ static int make_inputs(struct tr_task_context *task, const struct tri_pod *own,
 }
 
 /* The blob by its name below the store as it is called here. */
-static int read_made(struct tr_task_context *task, const struct tr_task_event *event,
-                     struct tri_pod_inputs *inputs)
+int tri_pod_read_made(struct tr_task_context *task, const struct tr_task_event *event,
+                      struct tr_text *path)
 {
     struct tr_blob_stored stored;
     struct tr_text store = tr_task_store_folder(task);
@@ -55,19 +55,23 @@ static int read_made(struct tr_task_context *task, const struct tr_task_event *e
     if (name.size == 0) {
         return TR_MALFORMED;
     }
-    inputs->path = tr_task_format(task, "%.*s/blobs/%.*s", (int)store.size, store.data,
-                                  (int)name.size, name.data);
-    return inputs->path.size == 0 ? TR_MEMORY : 0;
+    *path = tr_task_format(task, "%.*s/blobs/%.*s", (int)store.size, store.data, (int)name.size,
+                           name.data);
+    return path->size == 0 ? TR_MEMORY : 0;
 }
 
 int tri_pod_find_inputs(struct tr_task_context *task, const struct tri_pod *own,
+                        const struct tr_webapi_endpoint *endpoint,
                         const struct tr_task_event *event, struct tri_pod_inputs *inputs,
                         bool *is_ready, struct tr_transition *transition)
 {
     bool is_asked = *own->call != 0 && event->call == *own->call;
+    if (tri_pod_has_flyte(task)) {
+        return tri_pod_find_document(task, own, endpoint, event, inputs, is_ready, transition);
+    }
     *is_ready = false;
     if (is_asked && event->kind == TR_TASK_ANSWER && tr_task_event_is(event, blob_stored)) {
-        int error = read_made(task, event, inputs);
+        int error = tri_pod_read_made(task, event, &inputs->path);
         *is_ready = error == 0;
         return error;
     }
@@ -126,6 +130,9 @@ struct tr_text tri_pod_missing(struct tr_task_context *task, const struct tri_po
     struct tr_text store = tr_task_store_folder(task);
     if (!own->finds_image && !has_image(task, endpoint)) {
         return tri_pod_no_image(task, own);
+    }
+    if (tri_pod_has_flyte(task)) {
+        return (struct tr_text){0}; /* it was told before its inputs were put */
     }
     if (share.size == 0 && tri_pod_objects(task, endpoint).url.size == 0 &&
         tr_task_template(task)->output_count > 0) {

@@ -63,7 +63,11 @@ struct tri_pod_objects tri_pod_objects(struct tr_task_context *task,
 {
     struct tr_text secret = own_text(endpoint, "secret", (struct tr_text){0});
     struct tr_text region = own_text(endpoint, "region", tr_text_of(REGION));
-    struct tri_pod_objects objects = {.url = url_of(task, endpoint, region), .region = region};
+    struct tr_text place = without_slashes(tr_json_text(tr_json_get(endpoint->config, "outputs")));
+    struct tri_pod_objects objects = {.url = url_of(task, endpoint, region),
+                                      .place = place,
+                                      .is_s3 = begins(place, SCHEME),
+                                      .region = region};
     const char *slash = tri_pod_slash(secret);
     if (slash != NULL) {
         size_t before = (size_t)(slash - secret.data);
@@ -85,15 +89,9 @@ struct tr_text tri_pod_object(struct tr_task_context *task, const struct tri_pod
 
 /* ---------------------------------------------------------------------------------- asking */
 
-static const char *name_of(enum tri_pod_document document)
-{
-    return document == TRI_POD_OUTPUTS_DOCUMENT ? "outputs.json" : "error.json";
-}
-
-static uint64_t bytes_max(enum tri_pod_document document)
-{
-    return document == TRI_POD_OUTPUTS_DOCUMENT ? TR_POD_OUTPUTS_BYTES_MAX : TR_POD_ERROR_BYTES_MAX;
-}
+/* The same for all of them: an error document has no more than others. */
+#define BYTES_MAX TR_POD_OUTPUTS_BYTES_MAX
+_Static_assert(TR_POD_ERROR_BYTES_MAX == TR_POD_OUTPUTS_BYTES_MAX, "one bound for all documents");
 
 static int pack_secret(struct tr_task_context *task, const struct tri_pod_objects *objects,
                        struct tr_bytes *packed)
@@ -110,16 +108,18 @@ static int pack_secret(struct tr_task_context *task, const struct tri_pod_object
     return error;
 }
 
-static int ask(struct tr_task_context *task, const struct tri_pod *own,
-               const struct tr_webapi_endpoint *endpoint, enum tri_pod_document document,
-               uint64_t *call)
+/* A call for a document; `body` is what is put there. */
+static int call_for(struct tr_task_context *task, const struct tri_pod *own,
+                    const struct tr_webapi_endpoint *endpoint, const char *method, const char *name,
+                    struct tr_bytes body, uint64_t *call)
 {
     struct tri_pod_objects objects = tri_pod_objects(task, endpoint);
     struct tr_http_request request = {
-        .method = tr_text_of("GET"),
-        .url = tri_pod_object(task, own, endpoint, name_of(document)),
+        .method = tr_text_of(method),
+        .url = tri_pod_object(task, own, endpoint, name),
+        .body = body,
         .timeout_ms = endpoint->timeout_ms > 0 ? endpoint->timeout_ms : TR_WEBAPI_TIMEOUT_MS,
-        .response_bytes_max = bytes_max(document),
+        .response_bytes_max = BYTES_MAX,
         .aws_region = objects.region,
         .aws_service = tr_text_of("s3"),
     };
@@ -127,6 +127,20 @@ static int ask(struct tr_task_context *task, const struct tri_pod *own,
     return error != 0
                ? error
                : tr_task_call(task, TR_SERVICE_HTTP, &tr_http_request_schema, &request, 0, call);
+}
+
+static int ask(struct tr_task_context *task, const struct tri_pod *own,
+               const struct tr_webapi_endpoint *endpoint, enum tri_pod_document document,
+               uint64_t *call)
+{
+    return call_for(task, own, endpoint, "GET", tri_pod_document_name(task, document),
+                    (struct tr_bytes){0}, call);
+}
+
+int tri_pod_put(struct tr_task_context *task, const struct tri_pod *own,
+                const struct tr_webapi_endpoint *endpoint, const char *name, struct tr_bytes body)
+{
+    return call_for(task, own, endpoint, "PUT", name, body, own->call);
 }
 
 /* ------------------------------------------------------------------------------- answering */
@@ -172,8 +186,8 @@ static enum tri_pod_found found_by_status(uint32_t status, struct tr_text code, 
 
 static struct tr_text words_of_status(struct tr_task_context *task, const struct tri_pod *own,
                                       const struct tr_webapi_endpoint *endpoint,
-                                      enum tri_pod_found found, struct tr_text url, uint32_t status,
-                                      struct tr_text code)
+                                      enum tri_pod_found found, const char *method,
+                                      struct tr_text url, uint32_t status, struct tr_text code)
 {
     struct tri_pod_objects objects = tri_pod_objects(task, endpoint);
     struct tr_text who = signer(task, own, &objects);
@@ -181,27 +195,30 @@ static struct tr_text words_of_status(struct tr_task_context *task, const struct
         return tr_task_format(task, "%.*s is %s", (int)url.size, url.data,
                               status == 200 ? "empty" : "not there");
     }
-    return tr_task_format(
-        task, "%u%s%.*s is the answer to GET %.*s, %.*s%s", status, code.size > 0 ? " " : "",
-        (int)code.size, code.data, (int)url.size, url.data, (int)who.size, who.data,
-        status == 403 ? "; who may not list a bucket is refused what is not there" : "");
+    return tr_task_format(task, "%u%s%.*s is the answer to %s %.*s, %.*s%s", status,
+                          code.size > 0 ? " " : "", (int)code.size, code.data, method,
+                          (int)url.size, url.data, (int)who.size, who.data,
+                          status == 403 && strcmp(method, "GET") == 0
+                              ? "; who may not list a bucket is refused what is not there"
+                              : "");
 }
 
 static void classify_status(struct tr_task_context *task, const struct tri_pod *own,
-                            const struct tr_webapi_endpoint *endpoint, struct tr_text url,
-                            const struct tr_http_response *response, struct tri_pod_answer *answer)
+                            const struct tr_webapi_endpoint *endpoint, const char *method,
+                            struct tr_text url, const struct tr_http_response *response,
+                            struct tri_pod_answer *answer)
 {
     struct tr_text code = response->status == 200 ? (struct tr_text){0} : code_of(response->body);
     answer->found = found_by_status(response->status, code, response->body.size == 0);
-    answer->json = (struct tr_text){(const char *)response->body.data, response->body.size};
+    answer->status = response->status;
+    answer->document = response->body;
     answer->words =
-        words_of_status(task, own, endpoint, answer->found, url, response->status, code);
+        words_of_status(task, own, endpoint, answer->found, method, url, response->status, code);
 }
 
 /* There was no answer, or not all of it: whether there will be one. */
-static void classify_fault(struct tr_task_context *task, enum tri_pod_document document,
-                           struct tr_text url, const struct tr_http_response *response,
-                           struct tri_pod_answer *answer)
+static void classify_fault(struct tr_task_context *task, struct tr_text url,
+                           const struct tr_http_response *response, struct tri_pod_answer *answer)
 {
     static const struct {
         const char *fault;
@@ -215,20 +232,20 @@ static void classify_fault(struct tr_task_context *task, enum tri_pod_document d
             answer->found = faults[i].found;
         }
     }
-    answer->words =
-        answer->found == TRI_POD_TOO_LARGE
-            ? tr_task_format(task, "%.*s has more than the %llu bytes that are read", (int)url.size,
-                             url.data, (unsigned long long)bytes_max(document))
-            : tr_task_format(task, "%.*s: %.*s", (int)url.size, url.data,
-                             (int)response->message.size, response->message.data);
+    answer->words = answer->found == TRI_POD_TOO_LARGE
+                        ? tr_task_format(task, "%.*s has more than the %u bytes that are read",
+                                         (int)url.size, url.data, BYTES_MAX)
+                        : tr_task_format(task, "%.*s: %.*s", (int)url.size, url.data,
+                                         (int)response->message.size, response->message.data);
 }
 
-static int read(struct tr_task_context *task, const struct tri_pod *own,
-                const struct tr_webapi_endpoint *endpoint, enum tri_pod_document document,
-                const struct tr_task_event *event, struct tri_pod_answer *answer)
+static int read_named(struct tr_task_context *task, const struct tri_pod *own,
+                      const struct tr_webapi_endpoint *endpoint, const char *method,
+                      const char *name, const struct tr_task_event *event,
+                      struct tri_pod_answer *answer)
 {
     struct tr_http_response response;
-    struct tr_text url = tri_pod_object(task, own, endpoint, name_of(document));
+    struct tr_text url = tri_pod_object(task, own, endpoint, name);
     if (event->kind == TR_TASK_FAILED) {
         answer->found = TRI_POD_BUSY;
         answer->words =
@@ -241,11 +258,31 @@ static int read(struct tr_task_context *task, const struct tri_pod *own,
     }
     bool is_whole = response.fault.size == 0 || tr_text_equal(response.fault, tr_text_of("none"));
     if (response.status != 0 && is_whole) {
-        classify_status(task, own, endpoint, url, &response, answer);
+        classify_status(task, own, endpoint, method, url, &response, answer);
     } else {
-        classify_fault(task, document, url, &response, answer);
+        classify_fault(task, url, &response, answer);
     }
     return 0;
+}
+
+static int read(struct tr_task_context *task, const struct tri_pod *own,
+                const struct tr_webapi_endpoint *endpoint, enum tri_pod_document document,
+                const struct tr_task_event *event, struct tri_pod_answer *answer)
+{
+    return read_named(task, own, endpoint, "GET", tri_pod_document_name(task, document), event,
+                      answer);
+}
+
+/* What was put is there, whatever the answer's body; a place that is not there cannot be had. */
+int tri_pod_read_put(struct tr_task_context *task, const struct tri_pod *own,
+                     const struct tr_webapi_endpoint *endpoint, const char *name,
+                     const struct tr_task_event *event, struct tri_pod_answer *answer)
+{
+    int error = read_named(task, own, endpoint, "PUT", name, event, answer);
+    if (error == 0 && answer->found == TRI_POD_MISSING) {
+        answer->found = answer->status == 200 ? TRI_POD_FOUND : TRI_POD_UNREADABLE;
+    }
+    return error;
 }
 
 const struct tri_pod_source tri_pod_objects_source = {ask, read};

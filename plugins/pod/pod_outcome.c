@@ -25,7 +25,29 @@ static const struct tri_pod_source *source_of(struct tr_task_context *task,
 
 static enum tri_pod_document document_of(const struct tri_pod *own)
 {
-    return *own->reads_outputs ? TRI_POD_OUTPUTS_DOCUMENT : TRI_POD_ERROR_DOCUMENT;
+    bool reads_futures = own->reads_futures != NULL && *own->reads_futures;
+    return reads_futures         ? TRI_POD_FUTURES_DOCUMENT
+           : *own->reads_outputs ? TRI_POD_OUTPUTS_DOCUMENT
+                                 : TRI_POD_ERROR_DOCUMENT;
+}
+
+const char *tri_pod_document_name(struct tr_task_context *task, enum tri_pod_document document)
+{
+    static const char *const ours[] = {[TRI_POD_ERROR_DOCUMENT] = "error.json",
+                                       [TRI_POD_FUTURES_DOCUMENT] = "",
+                                       [TRI_POD_OUTPUTS_DOCUMENT] = "outputs.json"};
+    static const char *const flytes[] = {[TRI_POD_ERROR_DOCUMENT] = TR_FLYTE_ERROR,
+                                         [TRI_POD_FUTURES_DOCUMENT] = TR_FLYTE_FUTURES,
+                                         [TRI_POD_OUTPUTS_DOCUMENT] = TR_FLYTE_OUTPUTS};
+    return tri_pod_has_flyte(task) ? flytes[document] : ours[document];
+}
+
+enum tr_document_form tri_pod_document_form(struct tr_task_context *task,
+                                            enum tri_pod_document document)
+{
+    return !tri_pod_has_flyte(task)               ? TR_DOCUMENT_JSON
+           : document == TRI_POD_FUTURES_DOCUMENT ? TR_DOCUMENT_FLYTE_FUTURES
+                                                  : TR_DOCUMENT_FLYTE;
 }
 
 static int ask(struct tr_task_context *task, const struct tri_pod *own,
@@ -36,15 +58,19 @@ static int ask(struct tr_task_context *task, const struct tri_pod *own,
         return error;
     }
     return tr_task_is(transition, TR_TASK_PHASE_RUNNING,
-                      tr_text_of(*own->reads_outputs ? "its job has ended; its outputs are read"
-                                                     : "its job has ended; what it left is read"));
+                      tr_text_of(document_of(own) == TRI_POD_ERROR_DOCUMENT
+                                     ? "its job has ended; what it left is read"
+                                     : "its job has ended; its outputs are read"));
 }
 
 static int ask_first(struct tr_task_context *task, const struct tri_pod *own,
-                     const struct tr_webapi_endpoint *endpoint, bool reads_outputs,
+                     const struct tr_webapi_endpoint *endpoint, enum tri_pod_document document,
                      struct tr_transition *transition)
 {
-    *own->reads_outputs = reads_outputs;
+    *own->reads_outputs = document == TRI_POD_OUTPUTS_DOCUMENT;
+    if (own->reads_futures != NULL) {
+        *own->reads_futures = document == TRI_POD_FUTURES_DOCUMENT;
+    }
     *own->reads = 0;
     return ask(task, own, endpoint, transition);
 }
@@ -93,8 +119,15 @@ static int give_outputs(struct tr_task_context *task, const struct tri_pod *own,
     struct tr_text problem;
     struct tr_text folder = tri_pod_folder(task, own, endpoint);
     struct tr_text work = tr_task_format(task, "%.*s/work", (int)folder.size, folder.data);
-    int error = answer->slots.size > 0 ? tr_task_outputs(task, answer->slots)
-                                       : tr_task_outputs_json(task, answer->json, work, &problem);
+    enum tr_document_form form = tri_pod_document_form(task, document_of(own));
+    int error = answer->slots.size > 0
+                    ? tr_task_outputs(task, answer->slots)
+                    : tr_task_outputs_document(task, form, answer->document, work, &problem);
+    if (error == TR_LIMIT) {
+        return tr_task_refuse(transition, tr_text_of("OutputSizeExceeded"),
+                              tr_text_of("a part of its outputs lies in a file of its own, which "
+                                         "is read from a share alone"));
+    }
     /* What is wrong with them the engine has noted, and makes a failure of this success. */
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
@@ -107,9 +140,11 @@ static int outputs_missing(struct tr_task_context *task, const struct tri_pod *o
     }
     return tr_task_template(task)->output_count == 0
                ? tr_task_succeed(transition)
-               : tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("OutputsNotFound"),
-                              tr_task_format(task, "nothing was written to $TROUPE_OUTPUTS: %.*s",
-                                             (int)words.size, words.data));
+               : tr_task_fail(
+                     transition, TR_FAILURE_USER, tr_text_of("OutputsNotFound"),
+                     tr_task_format(task, "nothing was written to %s: %.*s",
+                                    tri_pod_has_flyte(task) ? TR_FLYTE_OUTPUTS : "$TROUPE_OUTPUTS",
+                                    (int)words.size, words.data));
 }
 
 /* The document that is read is there, or is not. */
@@ -117,17 +152,26 @@ static int classify_document(struct tr_task_context *task, const struct tri_pod 
                              const struct tr_webapi_endpoint *endpoint,
                              const struct tri_pod_answer *answer, struct tr_transition *transition)
 {
+    const struct tr_task_template *template = tr_task_template(task);
+    enum tri_pod_document document = document_of(own);
     bool is_there = answer->found == TRI_POD_FOUND;
-    if (*own->reads_outputs) {
-        return is_there ? give_outputs(task, own, endpoint, answer, transition)
-                        : outputs_missing(task, own, answer->words, transition);
+    if (is_there && document != TRI_POD_ERROR_DOCUMENT) {
+        return give_outputs(task, own, endpoint, answer, transition);
     }
     if (is_there) {
-        return tr_task_failure_json(task, answer->json, transition);
+        return tr_task_failure_document(task, tri_pod_document_form(task, document),
+                                        answer->document, transition);
     }
-    bool may_have_outputs = own->is_deleted && tr_task_template(task)->output_count > 0;
+    if (document == TRI_POD_OUTPUTS_DOCUMENT) {
+        return outputs_missing(task, own, answer->words, transition);
+    }
+    bool may_have_outputs = own->is_deleted && template->output_count > 0;
+    bool may_decide = template->is_dynamic && tri_pod_has_flyte(task) &&
+                      own->reads_futures != NULL && document == TRI_POD_ERROR_DOCUMENT;
     return transition->phase == TR_TASK_PHASE_SUCCESS || may_have_outputs
-               ? ask_first(task, own, endpoint, true, transition)
+               ? ask_first(task, own, endpoint,
+                           may_decide ? TRI_POD_FUTURES_DOCUMENT : TRI_POD_OUTPUTS_DOCUMENT,
+                           transition)
                : 0;
 }
 
@@ -142,7 +186,7 @@ static int classify(struct tr_task_context *task, const struct tri_pod *own,
     case TRI_POD_WRONG:
         return tr_task_fail(transition, TR_FAILURE_USER, answer->code, answer->words);
     case TRI_POD_TOO_LARGE:
-        return *own->reads_outputs
+        return document_of(own) != TRI_POD_ERROR_DOCUMENT
                    ? tr_task_refuse(transition, tr_text_of("OutputSizeExceeded"), answer->words)
                    : tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("ErrorDocumentTooLarge"),
                                   answer->words);
@@ -206,7 +250,7 @@ int tri_pod_outcome(struct tr_task_context *task, const struct tri_pod *own,
     }
     if (event->kind == TR_TASK_NEWS) {
         bool is_asked = is_of_the_task(transition) || own->is_deleted;
-        return is_asked ? ask_first(task, own, endpoint, false, transition) : 0;
+        return is_asked ? ask_first(task, own, endpoint, TRI_POD_ERROR_DOCUMENT, transition) : 0;
     }
     if (event->kind != TR_TASK_TIMER && !is_its_call(own, event)) {
         return tr_task_is(transition, TR_TASK_PHASE_RUNNING, (struct tr_text){0});

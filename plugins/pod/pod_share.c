@@ -17,18 +17,19 @@ static int ask(struct tr_task_context *task, const struct tri_pod *own,
                const struct tr_webapi_endpoint *endpoint, enum tri_pod_document document,
                uint64_t *call)
 {
+    struct tr_text path = path_of(task, own, endpoint, tri_pod_document_name(task, document));
     if (document == TRI_POD_ERROR_DOCUMENT) {
-        struct tr_blob_read read = {.uri = path_of(task, own, endpoint, "error.json"),
+        struct tr_blob_read read = {.uri = path,
                                     .size = TR_POD_ERROR_BYTES_MAX,
                                     .folder = tri_pod_folder(task, own, endpoint),
                                     .trusted_bytes = (uint32_t)tri_pod_share(endpoint).size};
         return tr_task_call(task, TR_SERVICE_FILES, &tr_blob_read_schema, &read, 0, call);
     }
-    struct tr_values_read read = {.path = path_of(task, own, endpoint, "outputs.json"),
+    struct tr_values_read read = {.path = path,
                                   .folder = tri_pod_folder(task, own, endpoint),
                                   .trusted_bytes = (uint32_t)tri_pod_share(endpoint).size};
-    int error = tr_task_outputs_plan(task, TR_DOCUMENT_JSON, path_of(task, own, endpoint, "work"),
-                                     &read.plan);
+    int error = tr_task_outputs_plan(task, tri_pod_document_form(task, document),
+                                     path_of(task, own, endpoint, "work"), &read.plan);
     return error != 0
                ? error
                : tr_task_call(task, TR_SERVICE_FILES, &tr_values_read_schema, &read, 0, call);
@@ -46,7 +47,7 @@ static int read_error_document(struct tr_task_context *task, const struct tr_tas
                                        "are read",
                                        (unsigned long long)document.total, TR_POD_ERROR_BYTES_MAX);
     } else if (error == 0) {
-        answer->json = (struct tr_text){(const char *)document.bytes.data, document.bytes.size};
+        answer->document = document.bytes;
     }
     return error;
 }
@@ -68,7 +69,7 @@ static int read_outputs(const struct tr_task_event *event, struct tri_pod_answer
 static void classify_failure(enum tri_pod_document document, const struct tr_blob_failed *failed,
                              struct tri_pod_answer *answer)
 {
-    bool is_about_outputs = document == TRI_POD_OUTPUTS_DOCUMENT;
+    bool is_about_outputs = document != TRI_POD_ERROR_DOCUMENT;
     answer->words = failed->message;
     if (failed->error == TR_OUTSIDE || failed->error == TR_INVALID) {
         answer->found = TRI_POD_WRONG;

@@ -25,6 +25,12 @@
     "[ -z \"$TROUPE_JSON\" ]||printf %s \"$TROUPE_JSON\">\"$TROUPE_INPUTS\";"                \
     "unset TROUPE_JSON;"
 
+/* Flyte's documents: what an earlier run has left goes; the inputs are a file of the store. */
+#define DOCUMENTS                                                               \
+    "rm -f \"$0\"/*.pb;"                                                        \
+    "[ -z \"$TROUPE_DOCUMENT\" ]||ln -s \"$TROUPE_DOCUMENT\" \"$0/inputs.pb\";" \
+    "unset TROUPE_DOCUMENT;"
+
 /* Nothing is begun whose outputs would be lost. */
 #define NEEDS_CURL                                                                   \
     "command -v curl>/dev/null||{ echo troupe: this image has no curl, which takes " \
@@ -109,10 +115,11 @@ struct tr_text tri_pod_shell(struct tr_task_context *task,
     bool is_kept = tri_pod_share(endpoint).size > 0;
     struct tr_text ends = pipes(task, is_kept);
     struct tr_text puts = is_put ? puts_documents(task, &objects) : tr_text_of("exit $e");
+    const char *folders = tri_pod_has_flyte(task) ? FOLDERS DOCUMENTS : FOLDERS;
     if (!is_put && !is_kept) {
-        return tr_task_format(task, "%sexec \"$@\" %.*s", FOLDERS, (int)ends.size, ends.data);
+        return tr_task_format(task, "%sexec \"$@\" %.*s", folders, (int)ends.size, ends.data);
     }
-    return tr_task_format(task, "%s%s%s(%sexec \"$@\") %.*s" WAITS "%s%.*s", FOLDERS,
+    return tr_task_format(task, "%s%s%s(%sexec \"$@\") %.*s" WAITS "%s%.*s", folders,
                           is_put ? NEEDS_CURL : "", is_kept ? TELLS TEES : "",
                           is_put ? "unset TROUPE_STORE_KEY;" : "", (int)ends.size, ends.data,
                           is_kept ? DRAINS : "", (int)puts.size, puts.data);

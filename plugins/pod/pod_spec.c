@@ -10,6 +10,15 @@
 #define CPU_MILLIS 1000
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 
+/* How flytekit's programs begin. */
+#define FLYTEKIT "pyflyte-"
+
+/* ACCESS:SECRET[:TOKEN] as Amazon's libraries look for it. */
+#define SPLITS                                                                       \
+    "k=${TROUPE_STORE_KEY#*:};export AWS_ACCESS_KEY_ID=\"${TROUPE_STORE_KEY%%:*}\" " \
+    "AWS_SECRET_ACCESS_KEY=\"${k%%:*}\";[ \"$k\" = \"${k%%:*}\" ]||export "          \
+    "AWS_SESSION_TOKEN=\"${k#*:}\";unset TROUPE_STORE_KEY;exec \"$@\""
+
 /* ------------------------------------------------------------------------- what it is told */
 
 /*
@@ -73,6 +82,18 @@ struct tr_text tri_pod_checkpoint(struct tr_task_context *task, struct tr_text f
                                 (unsigned long long)identity->element);
 }
 
+/* The environment of a container of Flyte's as it grows. */
+struct adding {
+    struct tr_build *build;
+    struct tr_task_context *task;
+};
+
+static void add_flytes(void *self, const char *name, struct tr_text value)
+{
+    struct adding *adding = self;
+    add_own(adding->build, adding->task, name, value);
+}
+
 /* A task without a command has no shell to put these together from the folder. */
 static void add_paths(struct tr_build *build, struct tr_task_context *task, struct tr_text folder,
                       const struct tri_pod_inputs *inputs, bool is_shared)
@@ -131,8 +152,7 @@ static void add_objects(struct tr_build *build, struct tr_task_context *task,
 
 /* What every task is told about itself; examples/README.md lists the variables. */
 static void add_identity(struct tr_build *build, struct tr_task_context *task,
-                         struct tr_text folder, const struct tri_pod_inputs *inputs, bool is_shared,
-                         bool has_paths)
+                         struct tr_text folder, const struct tri_pod_inputs *inputs)
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     add_own(build, task, "TROUPE_FOLDER", tr_task_template(task)->folder);
@@ -143,12 +163,12 @@ static void add_identity(struct tr_build *build, struct tr_task_context *task,
         add_own(build, task, "TROUPE_ELEMENT",
                 tr_task_format(task, "%llu", (unsigned long long)identity->element));
     }
-    add_own(build, task, "TROUPE_CHECKPOINT", tri_pod_checkpoint(task, folder));
+    if (folder.size > 0) {
+        add_own(build, task, "TROUPE_CHECKPOINT", tri_pod_checkpoint(task, folder));
+    }
     add_own(build, task, "TROUPE_INPUTS", inputs->path);
     add_own(build, task, "TROUPE_JSON", inputs->json);
-    if (has_paths) {
-        add_paths(build, task, folder, inputs, is_shared);
-    }
+    add_own(build, task, "TROUPE_DOCUMENT", inputs->document);
 }
 
 static void add_secret(struct tr_build *build, struct tr_task_context *task,
@@ -168,16 +188,29 @@ void tri_pod_add_environment(struct tr_build *build, struct tr_task_context *tas
                              const struct tri_pod_inputs *inputs, enum tri_pod_role role)
 {
     const struct tr_task_template *template = tr_task_template(task);
-    struct tr_text folder = tri_pod_folder(task, own, endpoint);
-    bool has_paths = role != TRI_POD_SHELL || template->argc == 0;
+    bool is_direct = tri_pod_is_direct(task, endpoint);
+    struct tr_text none = {0};
+    struct tr_text folder = is_direct ? none : tri_pod_folder(task, own, endpoint);
+    bool has_paths = (role != TRI_POD_SHELL || template->argc == 0) && !is_direct;
     bool is_task = role != TRI_POD_HELPER;
+    struct adding adding = {.build = build, .task = task};
     tr_build_member_list(build, "env");
-    add_identity(build, task, folder, inputs, tri_pod_share(endpoint).size > 0, has_paths);
+    add_identity(build, task, folder, inputs);
+    if (has_paths) {
+        add_paths(build, task, folder, inputs, tri_pod_share(endpoint).size > 0);
+    }
     if (role != TRI_POD_BARE) {
         add_objects(build, task, own, endpoint);
     }
+    if (is_task && tri_pod_has_flyte(task)) {
+        tri_pod_each_flyte_variable(task, endpoint, add_flytes, &adding);
+    }
     for (uint32_t i = 0; is_task && i < template->environment_count; i++) {
-        add_variable(build, task, template->environment[i].name, template->environment[i].value);
+        const struct tr_environment *variable = &template->environment[i];
+        if (tri_pod_has_variable(variable, endpoint)) {
+            add_variable(build, task, variable->name,
+                         tri_pod_text(task, own, endpoint, variable->value));
+        }
     }
     for (uint32_t i = 0; is_task && i < template->secret_count; i++) {
         add_secret(build, task, &template->secrets[i], i);
@@ -187,24 +220,58 @@ void tri_pod_add_environment(struct tr_build *build, struct tr_task_context *tas
 
 /* --------------------------------------------------------------------------- what it runs */
 
-/* The words as they are, where no shell is: the first is a program of the image. */
-static void add_bare_words(struct tr_build *build, struct tr_task_context *task,
-                           struct tr_text folder)
+static void add_argv(struct tr_build *build, struct tr_task_context *task,
+                     const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint,
+                     const char *name)
 {
     const struct tr_task_template *template = tr_task_template(task);
     if (template->argc > 0) {
-        tr_build_member_list(build, "command");
+        tr_build_member_list(build, name);
         for (uint32_t i = 0; i < template->argc; i++) {
-            tr_build_text(build, literal(task, template->argv[i]));
+            tr_build_text(build,
+                          literal(task, tri_pod_text(task, own, endpoint, template->argv[i])));
         }
         tr_build_end(build);
     }
+}
+
+/*
+ * The words of a task that reads and writes Flyte's documents by itself. flytekit's are arguments,
+ * as an image may have a program that runs them. The key of the object store, where settings name
+ * one, is taken apart for those who look for it.
+ */
+static void add_direct_words(struct tr_build *build, struct tr_task_context *task,
+                             const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint)
+{
+    const struct tr_task_template *template = tr_task_template(task);
+    size_t size = sizeof FLYTEKIT - 1;
+    bool is_flytekits = template->argc > 0 && template->argv[0].size > size &&
+                        memcmp(template->argv[0].data, FLYTEKIT, size) == 0;
+    bool has_key = template->argc > 0 && tri_pod_objects(task, endpoint).key.size > 0;
+    if (has_key) {
+        tr_build_member_list(build, "command");
+        tr_build_text(build, tr_text_of("/bin/sh"));
+        tr_build_text(build, tr_text_of("-c"));
+        tr_build_text(build, tr_text_of(SPLITS));
+        tr_build_text(build, tr_text_of("sh"));
+        tr_build_end(build);
+    }
+    add_argv(build, task, own, endpoint, has_key || is_flytekits ? "args" : "command");
+}
+
+/* The words as they are, where no shell is: the first is a program of the image. */
+static void add_bare_words(struct tr_build *build, struct tr_task_context *task,
+                           const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint,
+                           struct tr_text folder)
+{
+    add_argv(build, task, own, endpoint, "command");
     tr_build_member_text(build, "workingDir",
                          tr_task_format(task, "%.*s/work", (int)folder.size, folder.data));
 }
 
 static void add_words(struct tr_build *build, struct tr_task_context *task,
-                      const struct tr_webapi_endpoint *endpoint, struct tr_text folder)
+                      const struct tri_pod *own, const struct tr_webapi_endpoint *endpoint,
+                      struct tr_text folder)
 {
     const struct tr_task_template *template = tr_task_template(task);
     if (template->argc == 0) {
@@ -216,11 +283,7 @@ static void add_words(struct tr_build *build, struct tr_task_context *task,
     tr_build_text(build, tri_pod_shell(task, endpoint));
     tr_build_text(build, literal(task, folder));
     tr_build_end(build);
-    tr_build_member_list(build, "args");
-    for (uint32_t i = 0; i < template->argc; i++) {
-        tr_build_text(build, literal(task, template->argv[i]));
-    }
-    tr_build_end(build);
+    add_argv(build, task, own, endpoint, "args");
 }
 
 static struct tr_text cpu_words(struct tr_task_context *task, uint64_t millis)
@@ -378,10 +441,12 @@ static void add_container(struct tr_build *build, struct tr_task_context *task,
     tr_build_map(build);
     tr_build_member_text(build, "name", part->container);
     tr_build_member_text(build, "image", part->image);
-    if (part->helper_image.size > 0) {
-        add_bare_words(build, task, folder);
+    if (tri_pod_is_direct(task, endpoint)) {
+        add_direct_words(build, task, own, endpoint);
+    } else if (part->helper_image.size > 0) {
+        add_bare_words(build, task, own, endpoint, folder);
     } else {
-        add_words(build, task, endpoint, folder);
+        add_words(build, task, own, endpoint, folder);
     }
     tri_pod_add_environment(build, task, own, endpoint, inputs,
                             part->helper_image.size > 0 ? TRI_POD_BARE : TRI_POD_SHELL);

@@ -11,7 +11,7 @@ from program import LIMIT_S, ROOT, ProgramTest, wait_until
 from test_settings import place_of
 
 PAGE = (ROOT / "deploy/KUBERNETES.md").read_text()
-ONE, SEVERAL, SHARED, ROLE = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
+ONE, SEVERAL, FLYTES, SHARED, ROLE = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
 ALLOWED = re.search(r"verbs: \[(.*)\]", ROLE).group(1).split(", ")
 FORBIDDEN = 'pods is forbidden: User "u" cannot {} resource "pods" in API group ""'
 
@@ -60,6 +60,7 @@ class SettingsTest(ProgramTest):
 
     def test_the_settings_are_taken(self):
         self.assertEqual(self.endpoints_of(ONE), [("default", "https://10.0.0.1:6443")])
+        self.assertEqual(self.endpoints_of(FLYTES), [("default", "https://10.0.0.1:6443")])
         self.assertEqual(self.endpoints_of(SEVERAL), [("here", "https://10.0.0.1:6443"),
                                                       ("there", "https://10.1.0.1:6443")])
 

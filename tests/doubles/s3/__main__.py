@@ -106,6 +106,8 @@ class Store:
             return completed(name, response)
         if response is not None:
             return response
+        if method == "PUT" and not key:
+            raise Refused(409, "BucketAlreadyOwnedByYou", "the bucket is there")
         if method == "PUT":
             self.keep(objects, name, key, body)
             return web.Response(headers={"ETag": etag(body)})
@@ -117,7 +119,7 @@ class Store:
         if key not in objects:
             raise Refused(*((404, "NoSuchKey") if self.may_list else (403, "AccessDenied")),
                           "there is no such object")
-        return give(request.headers, objects[key])
+        return give(request.headers, objects[key], self.modified[name])
 
     def keep(self, objects, name, key, body):
         objects[key] = body
@@ -128,13 +130,17 @@ class Store:
         if not self.may_list:
             raise Refused(403, "AccessDenied", "a list is not for you")
         prefix, token = query.get("prefix", ""), query.get("continuation-token", "")
-        names = sorted(name for name in objects if name.startswith(prefix) and name > token)
+        folders, below = folders_in(objects, prefix, query.get("delimiter", ""))
+        names = sorted(name for name in below if name > token)
         page, rest = names[:self.page], names[self.page:]
         contents = "".join(
             f"<Contents><Key>{escape(name)}</Key><LastModified>"
             f"{moment(self.modified[f'{bucket}/{name}'])}</LastModified>"
             f"<ETag>{escape(etag(objects[name]), QUOTES)}</ETag><Size>{len(objects[name])}</Size>"
             "<StorageClass>STANDARD</StorageClass></Contents>" for name in page)
+        common = "" if token else "".join(
+            f"<CommonPrefixes><Prefix>{escape(folder)}</Prefix></CommonPrefixes>"
+            for folder in folders)
         after = (f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>"
                  if rest else "")
         text = ('<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -142,8 +148,21 @@ class Store:
                 f"<Name>{bucket}</Name><Prefix>{escape(prefix)}</Prefix>"
                 f"<KeyCount>{len(page)}</KeyCount><MaxKeys>{self.page}</MaxKeys>"
                 f"<IsTruncated>{'true' if rest else 'false'}</IsTruncated>{after}{contents}"
+                f"{common}"
                 "</ListBucketResult>")
         return web.Response(text=text, content_type="application/xml")
+
+
+def folders_in(objects, prefix, delimiter):
+    """What names begin with up to a delimiter behind the prefix, and the names without one."""
+    folders, names = set(), []
+    for name in objects:
+        inside = name.removeprefix(prefix)
+        if name.startswith(prefix) and delimiter and delimiter in inside:
+            folders.add(prefix + inside.partition(delimiter)[0] + delimiter)
+        elif name.startswith(prefix):
+            names.append(name)
+    return sorted(folders), names
 
 
 class Uploads:
@@ -215,21 +234,22 @@ def completed(name, body):
                f"<Key>{escape(name)}</Key><ETag>{escape(etag(body))}</ETag>")
 
 
-def give(headers, body):
-    """An object, whole or from a byte on, if the conditions hold."""
+def give(headers, body, when):
+    """An object, whole, from a byte on or up to one, if the conditions hold."""
     tag = etag(body)
+    told = {"ETag": tag, "Last-Modified": when.strftime("%a, %d %b %Y %H:%M:%S GMT")}
     if headers.get("If-Match", tag) != tag:
         raise Refused(412, "PreconditionFailed", "it is another one")
     if headers.get("If-None-Match") == tag:
-        return web.Response(status=304, headers={"ETag": tag})
-    wanted = re.fullmatch(r"bytes=(\d+)-", headers.get("Range", ""))
+        return web.Response(status=304, headers=told)
+    wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("Range", ""))
     if wanted is None or headers.get("If-Range", tag) != tag:
-        return web.Response(body=body, headers={"ETag": tag})
-    first = int(wanted[1])
+        return web.Response(body=body, headers=told)
+    first, end = int(wanted[1]), min(int(wanted[2] or len(body)), len(body) - 1)
     if first >= len(body):
         raise Refused(416, "InvalidRange", "it is not so long")
-    return web.Response(status=206, body=body[first:], headers={
-        "ETag": tag, "Content-Range": f"bytes {first}-{len(body) - 1}/{len(body)}"})
+    return web.Response(status=206, body=body[first:end + 1], headers={
+        **told, "Content-Range": f"bytes {first}-{end}/{len(body)}"})
 
 
 def etag(body):
