@@ -80,6 +80,25 @@ class FaultsTest(KubernetesTest):
         self.check_once(SIZE)
         self.assertGreater(self.double.counters()["hung_up"], 0)
 
+    def test_a_watch_goes_on_from_its_bookmark(self):
+        """All before it is forgotten, so a watch from an earlier version would be refused."""
+        self.double.control("settings", bookmark_ms=50)
+        self.double.control("hold", is_held=True)
+        self.write_array(1)
+        running = self.begin()
+        self.double.wait(running=1)
+        self.double.control("strangers", namespace="default", count=10, labels={})
+        self.double.fault("watch_marked", times=1)
+        wait_until(lambda: self.double.calls("watch pods") >= 2, "the watch has ended once")
+        self.double.control("compact")
+        self.double.fault("watch_marked", times=1)
+        wait_until(lambda: self.double.calls("watch pods") >= 3, "and once more")
+        lists = self.double.calls("list pods")
+        self.double.control("hold", is_held=False)
+        self.finish(running)
+        self.assertEqual(self.double.calls("list pods"), lists)
+        self.all_gone(others=10)
+
     def test_the_history_is_forgotten_in_the_middle(self):
         self.double.control("settings", run_ms=300)
         self.write_array(SIZE)

@@ -23,6 +23,7 @@ FAULTS = {
     "watch_cut": Fault("watch", {"events": 10, "how": "end"},
                        "a watch ends after so many events; `reset`: by a reset; `middle`: in the "
                        "middle of one; `garbage`: behind a line that is no JSON"),
+    "watch_marked": Fault("watch", {}, "a watch ends behind a bookmark"),
     "watch_silent": Fault("watch", {"events": 0},
                           "a watch says nothing more after so many events, bookmarks neither"),
     "watch_slow": Fault("watch", {"ms": 100}, "each event is told so much later"),

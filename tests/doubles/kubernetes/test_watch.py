@@ -67,6 +67,12 @@ class WatchTest(DoubleTest):
                 return
         self.fail("the watch ended")
 
+    def test_it_ends_behind_a_bookmark(self):
+        self.double.control("settings", bookmark_ms=50)
+        self.double.fault("watch_marked", times=1)
+        watch = self.double.watch(self.double.version(), labelSelector="x=none", **LIVE)
+        self.assertEqual([what for what, _ in watch], ["BOOKMARK"])
+
     def test_versions_that_are_not_known(self):
         version = int(self.double.version())
         self.double.made("a")

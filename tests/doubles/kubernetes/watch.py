@@ -149,6 +149,8 @@ class Stream:
             if loop.time() >= mark:
                 if self.has_bookmarks and not self.is_silent and not is_ahead:
                     await self.bookmark()
+                    if self.api.faults.strikes_now("watch_marked", self.call.method):
+                        return
                 mark = loop.time() + self.api.settings.bookmark_ms / 1000
             if not self.store.events(place):
                 await self.store.wait(max(0, min(end, mark, loop.time() + LOOK_S) - loop.time()))
