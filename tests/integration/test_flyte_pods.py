@@ -6,6 +6,7 @@ images: PATH stands for the one that the image would have. Documents are reached
 Flyte, or lie on a share.
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -183,15 +184,52 @@ write()
 """
 
 
-class CardTest(KubernetesTest):
-    def test_a_plugins_task_goes_where_its_own_type_is_sent(self):
+RAW = """
+spec = task("t.raw", "1", {"a": INTEGER}, args=["cat", "/in/a"])
+spec.template.container.data_config.enabled = True
+spec.template.container.data_config.input_path = "/in"
+again(spec)
+write()
+"""
+
+LONG = """
+task("t.long", "1", {"a": STRING}, args=["cat", "{{.input}}"])
+write()
+"""
+
+
+class WrittenTest(KubernetesTest):
+    """Packages that Flyte's own library writes, without flytekit."""
+
+    def setUp(self):
+        super().setUp()
         have_library(PYTHON, "flyteidl")
-        self.write("package.py", (ROOT / "tests/support/flyte_package.py").read_text() + TRAIN)
-        subprocess.run([PYTHON, "package.py"], cwd=self.folder, check=True)
-        objects = ObjectStore(key=None)
-        self.addCleanup(objects.stop)
+        self.objects = ObjectStore(key=None)
+        self.addCleanup(self.objects.stop)
         self.settle(image=None, share=None, outputs=f"s3://{BUCKET}/runs", keep={"succeeded": "1h"},
-                    object_store={"endpoint": objects.endpoint})
+                    object_store={"endpoint": self.objects.endpoint})
+
+    def package(self, script):
+        self.write("package.py", (ROOT / "tests/support/flyte_package.py").read_text() + script)
+        subprocess.run([PYTHON, "package.py"], cwd=self.folder, check=True)
+
+    def test_folders_of_data_are_refused(self):
+        self.package(RAW)
+        self.document("run", "flows.tgz", "t.raw", "-i", "a=1", status=1)
+        self.assertEqual(self.failures()[0][3:], (
+            "BadTaskSpecification",
+            "its container has folders of data, which are filled on the engine's machine alone: "
+            "let it run there, or read its inputs by itself"))
+
+    def test_more_inputs_than_are_put(self):
+        self.package(LONG)
+        self.write("inputs.json", json.dumps({"a": "x" * (600 << 10)}))
+        self.document("run", "flows.tgz", "t.long", "--inputs", "inputs.json", status=1)
+        self.assertEqual(self.failures()[0][3], "InputSizeExceeded")
+        self.assertEqual(self.objects.objects(), {})
+
+    def test_a_plugins_task_goes_where_its_own_type_is_sent(self):
+        self.package(TRAIN)
         settings = self.store / "settings.yaml"
         settings.write_text(settings.read_text().replace('"process"', '"pytorch"'))
         self.double.control("kinds", kind=KINDS["pytorch"])
@@ -201,7 +239,7 @@ class CardTest(KubernetesTest):
                                ).document["items"]
         worker = job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
         self.assertEqual(worker["image"], "train:1")
-        name, = objects.objects()
+        name, = self.objects.objects()
         place = f"s3://{name.removesuffix('/inputs.pb')}"
         self.assertEqual(worker["command"], ["train", f"{place}/inputs.pb", place])
 
