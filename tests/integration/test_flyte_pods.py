@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-from program import ROOT
+from program import LIBRARIES, ROOT
 
 sys.path.insert(0, str(ROOT / "tests/doubles/s3"))
 
@@ -30,7 +30,8 @@ FLOWS = (ROOT / "tests/support/flytekit_pods.py").read_text()
 
 class FlytePodsTest(KubernetesTest):
     """What the cluster's Secret and the engine's have is one key, ACCESS:SECRET."""
-    double_options = ("--execute", "--secret", f"store/key={ACCESS}:{SECRET}")
+    double_options = ("--execute", "--secret", f"store/key={ACCESS}:{SECRET}",
+                      "--share", str(LIBRARIES))
     fast = ()
 
     @classmethod
