@@ -96,18 +96,10 @@ static void write_headers(const struct tr_webapi_request *request, struct tr_buf
 static int write_secret(const struct tr_webapi_endpoint *endpoint, uint8_t *room, size_t size,
                         struct tr_bytes *secrets)
 {
-    if (endpoint->authorization == TR_WEBAPI_AUTHORIZATION_NONE) {
+    struct tr_http_secret secret;
+    if (tr_webapi_secret(endpoint, &secret) == 0) {
         return 0;
     }
-    bool is_basic = endpoint->authorization == TR_WEBAPI_AUTHORIZATION_BASIC;
-    const struct tr_http_secret secret = {
-        .kind = is_basic ? TR_HTTP_SECRET_BASIC : TR_HTTP_SECRET_PLAIN,
-        .header = tr_text_of("Authorization"),
-        .prefix = tr_text_of(is_basic ? "" : "Bearer "),
-        .group = endpoint->secret.group,
-        .key = endpoint->secret.key,
-        .version = endpoint->secret.version,
-    };
     struct tr_writer writer = tr_writer_of(room, size);
     int error = tr_http_secrets_pack(&secret, 1, &writer);
     *secrets = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};

@@ -118,15 +118,8 @@ static void give_up(struct pod *pod, const char *words)
 static void ask(struct tr_pod_logs *logs, struct pod *pod, const char *below, bool is_stream)
 {
     const struct tr_webapi_endpoint *endpoint = pod->endpoint;
-    bool is_basic = endpoint->authorization == TR_WEBAPI_AUTHORIZATION_BASIC;
-    const struct tr_http_secret secret = {
-        .kind = is_basic ? TR_HTTP_SECRET_BASIC : TR_HTTP_SECRET_PLAIN,
-        .header = tr_text_of("Authorization"),
-        .prefix = tr_text_of(is_basic ? "" : "Bearer "),
-        .group = endpoint->secret.group,
-        .key = endpoint->secret.key,
-        .version = endpoint->secret.version,
-    };
+    struct tr_http_secret secret;
+    size_t secret_count = tr_webapi_secret(endpoint, &secret);
     char url[URL_BYTES];
     (void)snprintf(url, sizeof url, "%.*s/api/v1/namespaces/%.*s/pods/%.*s%s",
                    (int)endpoint->url.size, endpoint->url.data, (int)pod->namespace.size,
@@ -137,7 +130,7 @@ static void ask(struct tr_pod_logs *logs, struct pod *pod, const char *below, bo
         .method = tr_text_of("GET"),
         .url = tr_text_of(url),
         .secrets = &secret,
-        .secret_count = endpoint->authorization == TR_WEBAPI_AUTHORIZATION_NONE ? 0 : 1,
+        .secret_count = secret_count,
         .timeout_ms = is_stream ? 0 : TIMEOUT_MS,
         .window_bytes = is_stream ? WINDOW_BYTES : 0,
         .delivery = is_stream ? TRI_HTTP_CHUNKS : TRI_HTTP_WHOLE,

@@ -30,23 +30,17 @@ struct tr_text tri_kubernetes_template_name(struct tr_task_context *task,
 static int pack_secret(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
                        struct tr_bytes *packed)
 {
+    struct tr_http_secret secret;
+    if (tr_webapi_secret(endpoint, &secret) == 0) {
+        return 0;
+    }
     uint8_t *room = tr_task_scratch(task, SECRETS_BYTES);
     if (room == NULL) {
         return TR_MEMORY;
     }
-    bool is_basic = endpoint->authorization == TR_WEBAPI_AUTHORIZATION_BASIC;
-    const struct tr_http_secret secret = {
-        .kind = is_basic ? TR_HTTP_SECRET_BASIC : TR_HTTP_SECRET_PLAIN,
-        .header = tr_text_of("Authorization"),
-        .prefix = tr_text_of(is_basic ? "" : "Bearer "),
-        .group = endpoint->secret.group,
-        .key = endpoint->secret.key,
-        .version = endpoint->secret.version,
-    };
     struct tr_writer writer = tr_writer_of(room, SECRETS_BYTES);
-    bool has_one = endpoint->authorization != TR_WEBAPI_AUTHORIZATION_NONE;
-    int error = has_one ? tr_http_secrets_pack(&secret, 1, &writer) : 0;
-    *packed = (struct tr_bytes){.data = room, .size = has_one ? tr_writer_size(&writer) : 0};
+    int error = tr_http_secrets_pack(&secret, 1, &writer);
+    *packed = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
     return error;
 }
 

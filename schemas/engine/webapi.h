@@ -30,6 +30,7 @@
 #define TR_SCHEMAS_ENGINE_WEBAPI_H
 
 #include "schemas/engine/plugin.h"
+#include "schemas/runtime/http.h"
 
 /* How surely a job can be found by its identity. The number is stored. */
 #define TR_WEBAPI_IDEMPOTENCY_LEVELS(L) \
@@ -89,6 +90,28 @@ struct tr_webapi_endpoint {
         lost_ms; /* a job that it does not show for so long may be lost; 0: TR_WEBAPI_LOST_MS */
     struct tr_text identity; /* since ABI 4: who we are there, as the host knows; empty: nothing */
 };
+
+/*
+ * Authentication at an endpoint: the reference that a request carries, whose value the http service
+ * finds when the request leaves. How many there are, 0 or 1; `secret` is untouched without one.
+ */
+static inline size_t tr_webapi_secret(const struct tr_webapi_endpoint *endpoint,
+                                      struct tr_http_secret *secret)
+{
+    if (endpoint->authorization == TR_WEBAPI_AUTHORIZATION_NONE) {
+        return 0;
+    }
+    bool is_basic = endpoint->authorization == TR_WEBAPI_AUTHORIZATION_BASIC;
+    *secret = (struct tr_http_secret){
+        .kind = is_basic ? TR_HTTP_SECRET_BASIC : TR_HTTP_SECRET_PLAIN,
+        .header = tr_text_of("Authorization"),
+        .prefix = tr_text_of(is_basic ? "" : "Bearer "),
+        .group = endpoint->secret.group,
+        .key = endpoint->secret.key,
+        .version = endpoint->secret.version,
+    };
+    return 1;
+}
 
 /* Bounds where an endpoint's settings say nothing, and of what a plugin may hand over. */
 #define TR_WEBAPI_CALLS_PER_SECOND 50
