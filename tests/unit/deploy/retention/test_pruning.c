@@ -118,8 +118,10 @@ static const char *place_of(const char *name)
 {
     static char path[600];
     struct tr_text blob = tr_blob_uri_name(tr_text_of(name));
-    snprintf(path, sizeof path, "%s%s", blob.size > 0 ? "blobs/" : "",
-             blob.size > 0 ? blob.data : name);
+    if (blob.size == 0) {
+        return name;
+    }
+    snprintf(path, sizeof path, "blobs/%.*s", (int)blob.size, blob.data);
     return path;
 }
 

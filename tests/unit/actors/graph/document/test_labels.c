@@ -35,7 +35,7 @@ static void test_keys(void **state)
     for (size_t i = 0; i < TR_COUNT_OF(bad); i++) {
         assert_false(tr_label_key_is_good(TEXT(bad[i])));
     }
-    char key[512];
+    char key[sizeof "/a" + 512];
     assert_true(tr_label_key_is_good(TEXT(letters(63))));
     assert_false(tr_label_key_is_good(TEXT(letters(64))));
     (void)snprintf(key, sizeof key, "%s/a", letters(253));
