@@ -9,8 +9,8 @@ import subprocess
 import threading
 
 from program import LIMIT_S, ROOT
+from pypi import KIT, KIT_PYTHON, have_library
 from test_api import ServedTest
-from test_flyte import KIT, KIT_PYTHON, have_library
 from test_flyte_packages import PackageTest
 
 CLIENT = ROOT / "tests/support/flyte_client.py"

@@ -14,14 +14,14 @@ import shutil
 import subprocess
 import unittest
 
-from program import PROGRAM, ROOT
-from test_api import PYTHON
-from test_flyte import have_library
+from program import LIBRARIES, PROGRAM, ROOT
+from pypi import have_library
 
 SOURCE = ROOT / "tests/support/go_client"
 DEFINITIONS = ROOT / "schemas/flyteidl"
 FOLDER = PROGRAM.parent / "go-client"
 GO = shutil.which("go") or "/usr/local/go/bin/go"
+TOOLS_PYTHON = LIBRARIES / "python-grpc-tools/bin/python"
 
 # Our definitions bring along the few messages of protobuf's that they use; Go has those.
 WELL_KNOWN = "".join(f'import "google/protobuf/{name}.proto";\n' for name in (
@@ -60,8 +60,8 @@ def make_stubs(go):
         (proto / name).write_text(text)
     run(go, "build", "-o", "protoc-gen-go", "google.golang.org/protobuf/cmd/protoc-gen-go",
         cwd=FOLDER)
-    run(PYTHON, "-m", "grpc_tools.protoc", "-I", "proto", "--plugin=protoc-gen-go", "--go_out=.",
-        "--go_opt=module=troupe/client", *options,
+    run(TOOLS_PYTHON, "-m", "grpc_tools.protoc", "-I", "proto", "--plugin=protoc-gen-go",
+        "--go_out=.", "--go_opt=module=troupe/client", *options,
         *(f"flyteidl/{name}" for name in definitions()), cwd=FOLDER)
 
 
@@ -69,10 +69,9 @@ def build():
     """The program."""
     if not os.access(GO, os.X_OK):
         raise unittest.SkipTest("there is no Go here")
-    have_library(PYTHON, "grpcio-health-checking==1.*", "flyteidl==1.*", "grpcio-reflection==1.*",
-                 "grpcio-tools==1.*")
     stamp = FOLDER / "state"
     if not stamp.exists() or stamp.read_text() != state():
+        have_library(TOOLS_PYTHON, "grpcio-tools==1.*")
         shutil.rmtree(FOLDER, ignore_errors=True)
         shutil.copytree(SOURCE, FOLDER)
         try:

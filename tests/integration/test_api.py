@@ -13,11 +13,9 @@ import socket
 import subprocess
 import unittest
 
-from program import LIBRARIES, LIMIT_S, PROGRAM, ROOT, ProgramTest, free_port
-from test_flyte import KIT, KIT_PYTHON, have_library
+from program import LIMIT_S, PROGRAM, ROOT, ProgramTest, free_port
+from pypi import KIT, KIT_PYTHON, PYTHON, have_library
 
-PYTHON = LIBRARIES / "python-grpc/bin/python"
-GRPC = ("grpcio-health-checking==1.*", "grpcio-reflection==1.*", "flyteidl==1.*")
 CALLS = ROOT / "tests/support/grpc_calls.py"
 PAGE = (ROOT / "deploy/FLYTE_CLIENTS.md").read_text()
 VERSION = "0.1.0"
@@ -154,7 +152,7 @@ class ServedTest(ProgramTest):
 class ApiTest(ServedTest):
     @classmethod
     def setUpClass(cls):
-        have_library(PYTHON, *GRPC)
+        have_library(PYTHON)
 
     def call(self, address, function, *arguments, **environment):
         done = subprocess.run([PYTHON, "-W", "ignore", CALLS, address, function,

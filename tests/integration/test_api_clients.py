@@ -14,8 +14,8 @@ import urllib.parse
 
 from flyte_clients import ClientTest
 from program import LIMIT_S, wait_until
+from pypi import KIT_PYTHON
 from test_api_executions import DECIDES, FLOWS, WHERE, plan_id
-from test_flyte import KIT_PYTHON
 
 SECRETS = {"ci": "s3cret of/ci", "viewer": "views", "runner": "runs", "boss": "rules"}
 ROLES = {"ci": "[{role: register, project: default, domain: development}]",

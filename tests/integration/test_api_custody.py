@@ -14,8 +14,8 @@ import subprocess
 import unittest
 
 from program import LIMIT_S, ROOT, free_port
-from test_api import PYTHON, ServedTest
-from test_flyte import have_library
+from pypi import PYTHON, have_library
+from test_api import ServedTest
 
 CALLS = ROOT / "tests/support/grpc_custody.py"
 LONG = os.environ.get("TROUPE_TEST_LONG")
@@ -27,8 +27,7 @@ KINDS = {"register", "upload", "begin", "terminate", "signal"}
 class CustodyTest(ServedTest):
     @classmethod
     def setUpClass(cls):
-        have_library(PYTHON, "grpcio-health-checking==1.*", "flyteidl==1.*",
-                     "grpcio-reflection==1.*")
+        have_library(PYTHON)
 
     def words(self, address, function, *arguments):
         return [PYTHON, "-W", "ignore", CALLS, address, function, json.dumps(arguments)]

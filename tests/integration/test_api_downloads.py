@@ -15,8 +15,8 @@ from pathlib import Path
 
 from flyte_clients import ClientTest
 from program import LIMIT_S, wait_until
+from pypi import KIT_PYTHON
 from test_api_executions import WHERE, bare
-from test_flyte import KIT_PYTHON
 
 # A task that leaves a deck, a file and nothing in its logs; and one without a deck.
 LEAVES = """

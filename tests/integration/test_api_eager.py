@@ -10,8 +10,8 @@ import sys
 import unittest
 
 from program import LIMIT_S, ROOT, free_port
+from pypi import KIT, KIT_PYTHON, have_library
 from test_api import ServedTest
-from test_flyte import KIT, KIT_PYTHON, have_library
 from test_flyte_packages import PackageTest
 
 sys.path.insert(0, str(ROOT / "tests/doubles/oidc"))

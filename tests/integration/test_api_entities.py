@@ -16,8 +16,8 @@ import unittest
 from pathlib import Path
 
 from program import LIMIT_S, ROOT, free_port, wait_until
-from test_api import GRPC, PYTHON, ServedTest
-from test_flyte import KIT, KIT_PYTHON, have_library
+from pypi import KIT, KIT_PYTHON, PYTHON, have_library
+from test_api import ServedTest
 from test_flyte_apply import REFERENCE
 from test_flyte_packages import PackageTest
 
@@ -179,7 +179,7 @@ class EntitiesTest(ServedTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        have_library(PYTHON, *GRPC)
+        have_library(PYTHON)
 
     def call(self, address, function, *arguments):
         done = subprocess.run([PYTHON, "-W", "ignore", CALLS, address, function,

@@ -12,7 +12,8 @@ import unittest
 
 from flyte_clients import CLIENT, ClientTest
 from program import LIMIT_S, wait_until
-from test_flyte import DECIDE, KIT_PYTHON
+from pypi import KIT_PYTHON
+from test_flyte import DECIDE
 
 # Each kind of node, with its default launch plans.
 FLOWS = """

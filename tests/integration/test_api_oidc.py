@@ -14,8 +14,8 @@ import urllib.request
 
 from flyte_clients import ClientTest
 from program import LIMIT_S, ROOT, wait_until
+from pypi import KIT_PYTHON
 from test_api_executions import WHERE
-from test_flyte import KIT_PYTHON
 
 sys.path.insert(0, str(ROOT / "tests/doubles/oidc"))
 

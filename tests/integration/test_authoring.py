@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
-from test_flyte import KIT, KIT_PYTHON, have_library
+from pypi import KIT, KIT_PYTHON, have_library
 
 TEMPLATES = ROOT / "deploy/authoring/share/templates"
 

@@ -5,21 +5,17 @@ The library lies in a folder of the build's, where it is installed once from PyP
 TROUPE_TEST_LONG flytekit is, too, and its dynamic workflows are run as they are.
 """
 
-import fcntl
 import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 
-from program import LIBRARIES, PROGRAM, ROOT, ProgramTest
+from program import PROGRAM, ROOT, ProgramTest
+from pypi import KIT, KIT_PYTHON, PYTHON, have_library
 
-PYTHON = LIBRARIES / "python-flyte/bin/python"
-KIT = "flytekit==1.16.*"  # the last of Flyte 1
-KIT_PYTHON = LIBRARIES / "python-flytekit/bin/python"
 PROTOS = ROOT / "schemas/flyteidl"
 
 # Each field and enumerator of our definitions, as Flyte's library has it.
@@ -187,23 +183,6 @@ pathlib.Path(sys.argv[2], "outputs.pb").write_bytes(inputs.SerializeToString())
 """
 
 
-def have_library(python, *packages, options=()):
-    """Installs packages, unless they are there; one test at a time."""
-    folder = python.parents[1]
-    complete = folder / "complete"
-    with open(f"{folder}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not complete.exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        there = complete.read_text().splitlines() if complete.exists() else []
-        wanted = [name for name in packages if name not in there]
-        if wanted:
-            subprocess.run([python, "-m", "pip", "install", "--quiet",
-                            "--disable-pip-version-check", *options, *wanted], check=True)
-            complete.write_text("".join(f"{name}\n" for name in there + wanted))
-
-
 def declared():
     """What our definitions declare: (kind, message, member) and its number and type."""
     for path in sorted(PROTOS.glob("*.proto")):
@@ -230,7 +209,7 @@ class LibraryTest(ProgramTest):
 
     @classmethod
     def setUpClass(cls):
-        have_library(PYTHON, "flyteidl")
+        have_library(PYTHON)
 
     def environment(self):
         environment = super().environment()

@@ -15,7 +15,8 @@ import urllib.request
 
 from program import ProgramTest, free_port
 import test_flyte_packages
-from test_flyte import DECIDE, KIT, KIT_PYTHON, have_library
+from pypi import KIT, KIT_PYTHON, have_library
+from test_flyte import DECIDE
 from test_flyte_packages import SUMS, PackageTest
 
 # What is applied, and what refers to it: each kind of reference.

@@ -9,7 +9,7 @@ import unittest
 
 from kubernetes import KubernetesTest
 from program import LIBRARIES, ROOT
-from test_flyte import KIT, KIT_PYTHON, have_library
+from pypi import KIT, KIT_PYTHON, have_library
 from test_flyte_packages import SUPPORT
 from test_kubernetes_cards import ENDS, KINDS
 

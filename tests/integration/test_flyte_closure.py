@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from program import PROGRAM
-from test_flyte import PYTHON
+from pypi import PYTHON
 from test_flyte_packages import SUMS, PackageTest
 
 # A workflow with a branch, one in it, a sub-workflow, a plan, a map and a handler.

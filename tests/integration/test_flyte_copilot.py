@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from program import ProgramTest
-from test_flyte import KIT, KIT_PYTHON, have_library
+from pypi import KIT, KIT_PYTHON, have_library
 from test_flyte_packages import PackageTest
 
 RAW = """

@@ -7,7 +7,7 @@ import unittest
 from datetime import datetime
 
 from program import ROOT
-from test_flyte import PYTHON
+from pypi import PYTHON
 from test_flyte_packages import PackageTest
 
 PAGE = ROOT / "examples/flyte/README.md"

@@ -18,7 +18,7 @@ import time
 import unittest
 
 from program import LIBRARIES, PROGRAM, ROOT, ProgramTest, wait_until
-from test_flyte import KIT, KIT_PYTHON, have_library
+from pypi import KIT, KIT_PYTHON, have_library
 
 SUPPORT = ROOT / "tests/support"
 FLOWS = ROOT / "tests/integration/flyte"

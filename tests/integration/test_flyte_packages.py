@@ -17,7 +17,8 @@ import unittest
 
 import stores
 from program import PROGRAM, ROOT, ProgramTest
-from test_flyte import KIT, KIT_PYTHON, PYTHON, LibraryTest, have_library
+from pypi import KIT, KIT_PYTHON, PYTHON, have_library
+from test_flyte import LibraryTest
 
 SUPPORT = ROOT / "tests/support"
 

@@ -9,7 +9,7 @@ import unittest
 
 from pages import PageTest, parts
 from program import ROOT, free_port
-from test_flyte import KIT, KIT_PYTHON, have_library
+from pypi import KIT, KIT_PYTHON, have_library
 
 PAGE = ROOT / "examples/flyte/REMOTE.md"
 

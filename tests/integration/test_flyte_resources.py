@@ -13,7 +13,7 @@ import subprocess
 import unittest
 
 from program import ROOT
-from test_flyte import KIT, KIT_PYTHON, PYTHON, have_library
+from pypi import KIT, KIT_PYTHON, PYTHON, have_library
 from test_flyte_closure import WHOLE, ClosurePackageTest
 
 LONG = os.environ.get("TROUPE_TEST_LONG")

@@ -17,7 +17,7 @@ import threading
 import unittest
 
 from program import PROGRAM, ROOT, ProgramTest
-from test_flyte import KIT, KIT_PYTHON, have_library
+from pypi import KIT, KIT_PYTHON, have_library
 from test_flyte_packages import PackageTest
 
 LONG = os.environ.get("TROUPE_TEST_LONG")

@@ -10,7 +10,7 @@ import unittest
 
 from pages import PageTest, parts
 from program import LIMIT_S, ROOT, free_port
-from test_flyte import KIT, KIT_PYTHON, have_library
+from pypi import KIT, KIT_PYTHON, have_library
 
 sys.path.insert(0, str(ROOT / "tests/doubles/oidc"))
 

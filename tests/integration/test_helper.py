@@ -11,11 +11,10 @@ import subprocess
 import sys
 import unittest
 
-from program import LIBRARIES, LIMIT_S, PROGRAM, ROOT, ProgramTest
-from test_flyte import have_library
+from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
+from pypi import KIT_PYTHON, have_library
 
 HELPER = ROOT / "deploy/authoring/share/python/troupe.py"
-NUMPY_PYTHON = LIBRARIES / "python-numpy/bin/python"
 README = ROOT / "examples/README.md"
 
 # Each type of the language: values, as JSON has them, and the annotation of a parameter.
@@ -133,7 +132,7 @@ troupe.outputs({"with-dash": Inner(Color.RED)})
             "most": "100000d", "view": "YWI=", "truth": "inf", "with-dash": {"color": "red"}})
 
     def test_values_of_numpy_have_a_form(self):
-        have_library(NUMPY_PYTHON, "numpy")
+        have_library(KIT_PYTHON)
         outputs = self.outputs("""
 import numpy
 def make():
@@ -143,7 +142,7 @@ def make():
             "long": numpy.array([90], dtype="timedelta64[s]"), "text": numpy.str_("x")}
 troupe.run(make)
 """, outputs='{one: int, half: float, truth: bool, nan: float, all: "[[float]]", when: datetime, '
-             'long: "[duration]", text: string}', run=[str(NUMPY_PYTHON), "./task.py"])
+             'long: "[duration]", text: string}', run=[str(KIT_PYTHON), "./task.py"])
         self.assertEqual(outputs, {"one": 1, "half": 0.5, "truth": True, "nan": "nan",
                                    "all": [[1.5, "inf"]], "when": "2026-08-20T09:30:00Z",
                                    "long": ["1m30s"], "text": "x"})

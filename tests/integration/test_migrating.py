@@ -11,7 +11,7 @@ import unittest
 
 from pages import PageTest, parts, sections
 from program import LIMIT_S, ROOT
-from test_flyte import KIT, KIT_PYTHON, have_library
+from pypi import KIT, KIT_PYTHON, have_library
 
 PARTS = sections((ROOT / "examples/MIGRATING.md").read_text())
 

@@ -18,8 +18,8 @@ import time
 import unittest
 
 from asking import BASE, FLOW, LIMITS, AskingTest
-from program import LIMIT_S, PROGRAM, ROOT, wait_until
-from test_flyte import have_library
+from program import LIMIT_S, ROOT, wait_until
+from pypi import PYTHON, have_library
 
 PAGE = (ROOT / "deploy/HTTP_API.md").read_text()
 CLIENTS = ROOT / "examples/http"
@@ -120,14 +120,13 @@ class WebTest(AskingTest):
 
     def test_the_page_of_the_api_is_valid(self):
         """By a library that knows OpenAPI; and each path in it answers something of its own."""
-        python = PROGRAM.parent / "python-openapi/bin/python"
-        have_library(python, "openapi-spec-validator==0.7.*")
+        have_library(PYTHON)
         self.begin()
         status, _, page = self.ask("openapi.json")
         self.assertEqual((status, page["openapi"]), (200, "3.1.0"))
         path = self.folder / "openapi.json"
         path.write_text(json.dumps(page))
-        self.completed(str(python), "-c", "import json, sys, openapi_spec_validator as known; "
+        self.completed(str(PYTHON), "-c", "import json, sys, openapi_spec_validator as known; "
                        "known.validate(json.load(open(sys.argv[1])))", str(path))
         values = {"project": "default", "domain": "development", "name": "first", "plan": "none"}
         for path, methods in page["paths"].items():
