@@ -32,6 +32,9 @@ IS_SANITIZED = bool(os.environ.get("TROUPE_TEST_SANITIZED"))
 # Sanitizers and a busy machine make everything slower; no test waits so long when all is well.
 LIMIT_S = float(os.environ.get("TROUPE_TEST_LIMIT_S", "60"))
 
+# Between two looks at what is waited for.
+INTERVAL_S_MAX = 0.1
+
 
 # What a command that does nothing takes where bounds of time are chosen.
 START_S = 0.02
@@ -81,12 +84,16 @@ def process_folders():
 
 
 def wait_until(condition, what, limit_s=LIMIT_S):
-    """Asks again and again, at intervals that are no part of any result."""
-    end = time.monotonic() + limit_s
+    """Asks again and again, at intervals that are no part of any result.
+
+    To ask often starts a program. So the intervals grow: the longer it takes, the later it is asked.
+    """
+    begin = time.monotonic()
     while not condition():
-        if time.monotonic() > end:
+        waited_s = time.monotonic() - begin
+        if waited_s > limit_s:
             raise AssertionError(f"not within {limit_s} s: {what}")
-        threading.Event().wait(0.005)
+        threading.Event().wait(min(max(0.005, waited_s / 10), INTERVAL_S_MAX))
 
 
 class Terminal:
