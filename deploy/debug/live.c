@@ -9,6 +9,7 @@
 #include "deploy/common/document.h"
 #include "deploy/connect/connect.h"
 #include "deploy/console/console.h"
+#include "deploy/debug/actor_state.h"
 #include "schemas/runtime/request.h"
 
 #define ACTORS_SHOWN 1000
@@ -83,6 +84,7 @@ static void write_actor(struct tr_document *document, const struct tr_actor_row 
     tr_document_number(document, "mailbox", row->mailbox);
     tr_document_number(document, "edges", row->edges);
     tr_document_number(document, "waiting", (int64_t)row->waiting);
+    tr_document_number(document, "memory_bytes", (int64_t)row->memory);
     tr_document_end(document);
 }
 
@@ -101,12 +103,13 @@ static int take_actor(void *self, const struct tri_request *request)
         fprintf(tr_console_out(), "%.*s\n", (int)row.address.size, row.address.data);
     } else {
         if (listing->shown == 1) {
-            fprintf(tr_console_out(), "%-10s %-11s %6s %7s %7s  %s\n", "BEHAVIOUR", "PHASE",
-                    "WORKER", "MAILBOX", "WAITING", "ADDRESS");
+            fprintf(tr_console_out(), "%-10s %-11s %6s %7s %7s %8s  %s\n", "BEHAVIOUR",
+                    "PHASE", "WORKER", "MAILBOX", "WAITING", "MEMORY", "ADDRESS");
         }
-        fprintf(tr_console_out(), "%-10.*s %-11.*s %6u %7u %7llu  %.*s\n", (int)row.behaviour.size,
-                row.behaviour.data, (int)row.phase.size, row.phase.data, row.worker, row.mailbox,
-                (unsigned long long)row.waiting, (int)row.address.size, row.address.data);
+        fprintf(tr_console_out(), "%-10.*s %-11.*s %6u %7u %7llu %8llu  %.*s\n",
+                (int)row.behaviour.size, row.behaviour.data, (int)row.phase.size, row.phase.data,
+                row.worker, row.mailbox, (unsigned long long)row.waiting,
+                (unsigned long long)row.memory, (int)row.address.size, row.address.data);
     }
     return 0;
 }
@@ -116,6 +119,11 @@ static enum tr_exit_status run_actors(const struct tr_invocation *invocation)
     const struct tr_arguments *arguments = &invocation->arguments;
     struct tr_text pattern = tr_text_of(arguments->word_count > 0 ? arguments->words[0] : "**");
     bool is_drop = tr_arguments_has(arguments, "drop");
+    if (tr_arguments_has(arguments, "state")) {
+        return tr_arguments_has(arguments, "resume") || is_drop
+                   ? tr_command_refused(invocation->command, "--state only looks; --resume acts")
+                   : tr_actor_state(invocation);
+    }
     if (tr_arguments_has(arguments, "resume")) {
         struct tr_resume_actors wish = {.pattern = pattern, .drop = is_drop};
         return list(invocation, &tr_resume_actors_schema, &wish, take_actor);
@@ -128,6 +136,7 @@ static enum tr_exit_status run_actors(const struct tr_invocation *invocation)
 }
 
 static const struct tr_option actors_options[] = {
+    {0, "state", NULL, "what the actor of this address is, by its schema", NULL, 0, false},
     {0, "resume", NULL, "let those of them go on that are quarantined", NULL, 0, false},
     {0, "drop", NULL, "with --resume: without the message that has failed them", NULL, 0, false},
     {0},
@@ -138,12 +147,14 @@ const struct tr_command tr_command_actors = {
     .summary = "list the actors of the live engine",
     .words = "[GLOB]",
     .text =
-        "GLOB is a pattern for addresses: `*` within a name, `**` anything.\n"
+        "GLOB is a pattern for addresses: `*` within a name, `**` anything. --state ADDRESS shows\n"
+        "one of them: its state without what is secret, and what it waits for.\n"
         "An actor that one message has failed twice is quarantined: it stands still with all that\n"
         "waits for it, over restarts, too. --resume lets it try again; with --drop it goes on\n"
         "without that message, of which nobody hears any more.",
     .examples = "  troupe actors\n"
                 "  troupe actors '/default/development/fan-out-*/squares[*]'\n"
+                "  troupe actors --state /default/development/fan-out\n"
                 "  troupe actors --resume /sys/refresh/armada/default",
     .options = actors_options,
     .outputs = "table|json|yaml|name",

@@ -1,5 +1,5 @@
 /*
- * `troupe tap --record`: the file of a recording, as the live engine sends it.
+ * Recordings as the live engine sends them, and `troupe tap --record`, which writes one to a file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include "deploy/cli/store.h"
 #include "deploy/common/clock.h"
 #include "deploy/connect/connect.h"
+#include "deploy/console/console.h"
 #include "deploy/debug/replay.h"
 #include "schemas/runtime/request.h"
 
@@ -34,18 +35,17 @@ static bool read_bound(const char *word, const char *name, uint64_t *number)
     return true;
 }
 
-static enum tr_exit_status read_words(const struct tr_invocation *invocation,
-                                      struct tr_open_recording *open)
+enum tr_exit_status tr_record_words(const struct tr_invocation *invocation,
+                                    struct tr_open_recording *open)
 {
     const struct tr_arguments *arguments = &invocation->arguments;
     uint64_t seconds = 0;
     if (arguments->word_count == 0) {
         return tr_command_mistake(invocation->command,
-                                  "--record FILE needs the address of an actor; "
+                                  "a recording needs the address of an actor; "
                                   "`troupe actors` shows them");
     }
     open->address = tr_text_of(arguments->words[0]);
-    open->has_secrets = tr_arguments_has(arguments, "with-secrets");
     for (size_t i = 1; i < arguments->word_count; i++) {
         const char *word = arguments->words[i];
         if (!read_bound(word, "limit", &open->limit) && !read_bound(word, "seconds", &seconds)) {
@@ -61,18 +61,6 @@ static enum tr_exit_status read_words(const struct tr_invocation *invocation,
     }
     open->seconds = (uint32_t)seconds;
     return TR_EXIT_DONE;
-}
-
-/* Writes a piece of the file. */
-static int take_row(FILE *file, const struct tri_request *answer)
-{
-    struct tr_recording_row row;
-    int error = tr_recording_row_unpack(answer->body, answer->version, &row);
-    if (error == 0 && row.bytes.size > 0) {
-        bool is_written = fwrite(row.bytes.data, 1, row.bytes.size, file) == row.bytes.size;
-        error = is_written && fflush(file) == 0 ? 0 : TR_STORE_FULL;
-    }
-    return error;
 }
 
 /* The next answer to a request, while the engine goes on speaking. */
@@ -99,6 +87,7 @@ static enum tr_exit_status conclude(const struct tr_invocation *invocation, cons
         return tr_command_failed(invocation->command, "%s", tr_error_text(error));
     }
     if (answered.error == TR_NOT_FOUND) {
+        tr_console_note_error(TR_NOT_FOUND);
         return tr_command_refused(invocation->command,
                                   "there is no actor %s, or it is just moving; "
                                   "`troupe actors` shows all",
@@ -112,8 +101,16 @@ static enum tr_exit_status conclude(const struct tr_invocation *invocation, cons
     return TR_EXIT_DONE;
 }
 
+static int hand_on(const struct tri_request *answer, tr_record_taker *take, void *self)
+{
+    struct tr_recording_row row;
+    int error = tr_recording_row_unpack(answer->body, answer->version, &row);
+    return error == 0 ? take(self, row.bytes) : error;
+}
+
 static enum tr_exit_status record(const struct tr_invocation *invocation, struct tri_client *client,
-                                  const struct tr_open_recording *open, FILE *file)
+                                  const struct tr_open_recording *open, tr_record_taker *take,
+                                  void *self)
 {
     struct tri_request answer;
     uint32_t number;
@@ -124,15 +121,41 @@ static enum tr_exit_status record(const struct tr_invocation *invocation, struct
             return conclude(invocation, open->address.data, &answer);
         }
         if (error == 0) {
-            error = take_row(file, &answer);
+            error = hand_on(&answer, take, self);
         }
     }
-    return error == TR_STORE_FULL
-               ? tr_command_failed(invocation->command, "the recording cannot be written: %s",
-                                   strerror(errno))
-               : tr_command_failed(invocation->command,
-                                   "the engine has gone; what it had sent is in the file");
+    return error == TR_CLOSED ? TR_EXIT_DONE
+                              : tr_command_failed(invocation->command,
+                                                  "the engine has gone; what it had sent was taken");
 }
+
+enum tr_exit_status tr_record_ask(const struct tr_invocation *invocation,
+                              const struct tr_open_recording *open, tr_record_taker *take,
+                              void *self)
+{
+    struct tr_store_place store;
+    struct tri_client *client = NULL;
+    enum tr_exit_status status = tr_store_find(invocation, false, &store);
+    if (status == TR_EXIT_DONE) {
+        status = tr_connect_live(invocation, store.folder, &client);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = record(invocation, client, open, take, self);
+    }
+    tri_client_close(client);
+    return status;
+}
+
+/* ------------------------------------------------------------------------- the file */
+
+#define CANNOT_BE_WRITTEN "the recording cannot be written: %s"
+
+struct file {
+    const struct tr_invocation *invocation;
+    const char *path;
+    FILE *stream;
+    enum tr_exit_status status; /* of what went wrong here */
+};
 
 /* A new file, for its owner alone: there may be secrets in it. */
 static FILE *open_file(const char *path)
@@ -145,33 +168,39 @@ static FILE *open_file(const char *path)
     return file;
 }
 
+/* The file comes into being with its first bytes. */
+static int write_bytes(void *self, struct tr_bytes bytes)
+{
+    struct file *file = self;
+    const struct tr_command *command = file->invocation->command;
+    if (bytes.size == 0) {
+        return 0;
+    }
+    file->stream = file->stream == NULL ? open_file(file->path) : file->stream;
+    if (file->stream == NULL) {
+        file->status = tr_command_refused(command, "%s cannot be written: %s", file->path,
+                                          strerror(errno));
+        return TR_CLOSED;
+    }
+    bool is_written = fwrite(bytes.data, 1, bytes.size, file->stream) == bytes.size;
+    if (!is_written || fflush(file->stream) != 0) {
+        file->status = tr_command_failed(command, CANNOT_BE_WRITTEN, strerror(errno));
+        return TR_CLOSED;
+    }
+    return 0;
+}
+
 enum tr_exit_status tr_record_file(const struct tr_invocation *invocation, const char *path)
 {
     struct tr_open_recording wanted = {.limit = 0};
-    struct tr_store_place store;
-    struct tri_client *client = NULL;
-    enum tr_exit_status status = read_words(invocation, &wanted);
+    struct file file = {.invocation = invocation, .path = path};
+    enum tr_exit_status status = tr_record_words(invocation, &wanted);
+    wanted.has_secrets = tr_arguments_has(&invocation->arguments, "with-secrets");
     if (status == TR_EXIT_DONE) {
-        status = tr_store_find(invocation, false, &store);
+        status = tr_record_ask(invocation, &wanted, write_bytes, &file);
     }
-    if (status == TR_EXIT_DONE) {
-        status = tr_connect_live(invocation, store.folder, &client);
+    if (file.stream != NULL && fclose(file.stream) != 0 && file.status == TR_EXIT_DONE) {
+        file.status = tr_command_failed(invocation->command, CANNOT_BE_WRITTEN, strerror(errno));
     }
-    FILE *file = status == TR_EXIT_DONE ? open_file(path) : NULL;
-    if (status == TR_EXIT_DONE && file == NULL) {
-        status = tr_command_refused(invocation->command, "%s cannot be written: %s", path,
-                                    strerror(errno));
-    }
-    if (status == TR_EXIT_DONE) {
-        status = record(invocation, client, &wanted, file);
-    }
-    if (file != NULL && ftell(file) == 0) {
-        (void)unlink(path); /* nothing was recorded */
-    }
-    if (file != NULL && fclose(file) != 0 && status == TR_EXIT_DONE) {
-        status = tr_command_failed(invocation->command, "the recording cannot be written: %s",
-                                   strerror(errno));
-    }
-    tri_client_close(client);
-    return status;
+    return file.status != TR_EXIT_DONE ? file.status : status;
 }

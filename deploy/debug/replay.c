@@ -1,6 +1,7 @@
 /*
  * Replaying a recording: its entries, one by one, into a sandbox that has what the engine's
- * handlers look at: graphs from the store, plugins, and the services when it was recorded.
+ * handlers look at: graphs from the store, plugins, and the services when it was recorded. A
+ * recording that the engine is making is replayed as it comes: what was played is forgotten.
  */
 #include "deploy/debug/replay.h"
 
@@ -12,15 +13,20 @@
 #include "deploy/cli/store.h"
 #include "deploy/common/file.h"
 #include "deploy/common/schemas.h"
+#include "deploy/console/console.h"
 #include "deploy/debug/replay_show.h"
 #include "deploy/engine/assemble.h"
 #include "deploy/graphs/graphs.h"
 #include "deploy/server/recording_context.h"
 #include "deploy/settings/settings.h"
+#include "runtime/env/buffer.h"
 #include "runtime/memory.h"
 #include "runtime/trace/recording.h"
 
 #define SINK_BYTES 65536
+
+/* Messages that are shown of an actor where nobody says how many. */
+#define EFFECTS_MAX 1000
 
 /* One replay. */
 struct replay {
@@ -38,6 +44,11 @@ struct replay {
     char buffer[SINK_BYTES];
     uint64_t others; /* messages that went otherwise than recorded */
     bool is_over;    /* the entry that says why there is no more has come */
+
+    /* Of one that is still being made. */
+    struct tri_buffer coming; /* behind what was played */
+    bool has_begun;          /* the actor is in its sandbox */
+    enum tr_exit_status status;
 };
 
 /* ------------------------------------------------------------------------- graphs */
@@ -204,14 +215,14 @@ static enum tr_exit_status end(struct replay *replay, const struct tr_recording_
     return TR_EXIT_DONE;
 }
 
-/* All messages, up to the end or to what is wrong. */
-static enum tr_exit_status play(struct replay *replay)
+/* All messages that there are, up to the end or to what is wrong. */
+static enum tr_exit_status play(struct replay *replay, int *error)
 {
     struct tr_recording_entry entry;
     enum tr_exit_status status = TR_EXIT_DONE;
-    int error = 0;
+    *error = 0;
     while (status == TR_EXIT_DONE && !replay->is_over &&
-           (error = tr_recording_next(&replay->reader, &entry)) == 0) {
+           (*error = tr_recording_next(&replay->reader, &entry)) == 0) {
         if (entry.type == tr_recorded_message_schema.id) {
             status = handle(replay, &entry);
         } else if (entry.type == tr_recorded_end_schema.id) {
@@ -220,6 +231,13 @@ static enum tr_exit_status play(struct replay *replay)
             status = refuse(replay, TR_UNKNOWN_TYPE);
         }
     }
+    return status;
+}
+
+static enum tr_exit_status play_all(struct replay *replay)
+{
+    int error = 0;
+    enum tr_exit_status status = play(replay, &error);
     if (status == TR_EXIT_DONE && error == TR_NOT_FOUND) {
         tr_command_note(replay->invocation, "the recording was cut off after %llu messages",
                         (unsigned long long)replay->show.number);
@@ -235,10 +253,12 @@ static int write_out(void *self, struct tr_text text)
     return fwrite(text.data, 1, text.size, self) == text.size ? 0 : TR_CLOSED;
 }
 
-static enum tr_exit_status run(struct replay *replay, const char *address)
+/* The actor, as it was when the recording began. */
+static enum tr_exit_status begin(struct replay *replay, const char *address)
 {
     bool is_json = replay->invocation->output == TR_OUTPUT_JSON;
-    replay->sink = tr_sink_flushing(replay->buffer, sizeof replay->buffer, write_out, stdout);
+    replay->sink =
+        tr_sink_flushing(replay->buffer, sizeof replay->buffer, write_out, tr_console_out());
     replay->show = (struct tr_replay_show){
         .sink = &replay->sink,
         .form = is_json ? TR_PRINT_JSON : TR_PRINT_LINE,
@@ -251,18 +271,35 @@ static enum tr_exit_status run(struct replay *replay, const char *address)
     if (status == TR_EXIT_DONE) {
         tr_replay_show_head(&replay->show, &replay->head,
                             tri_sandbox_behaviour(replay->sandbox)->name);
-        status = play(replay);
     }
-    tr_sink_flush(&replay->sink);
+    return status;
+}
+
+static void note_others(const struct replay *replay)
+{
     if (replay->others > 0) {
         tr_command_note(replay->invocation, "%llu messages went otherwise than recorded",
                         (unsigned long long)replay->others);
     }
+}
+
+static enum tr_exit_status run(struct replay *replay, const char *address)
+{
+    enum tr_exit_status status = begin(replay, address);
+    if (status == TR_EXIT_DONE) {
+        status = play_all(replay);
+    }
+    tr_sink_flush(&replay->sink);
+    note_others(replay);
     return status;
 }
 
 static void free_replay(struct replay *replay)
 {
+    if (replay == NULL) {
+        return;
+    }
+    tri_buffer_fini(&replay->coming);
     tri_sandbox_free(replay->sandbox);
     if (replay->engine != NULL) {
         tr_graph_registry_fini(&replay->engine->registry);
@@ -272,22 +309,32 @@ static void free_replay(struct replay *replay)
     tr_free(replay);
 }
 
-enum tr_exit_status tr_replay(const struct tr_invocation *invocation, const char *path,
-                              const char *address)
+/* A replay with the settings of its store. */
+static enum tr_exit_status replay_new(const struct tr_invocation *invocation, const char *path,
+                                      struct replay **made)
 {
     struct replay *replay = tr_alloc_zero(1, sizeof *replay);
-    char *data = NULL;
-    size_t size = 0;
     if (replay == NULL) {
         return tr_command_failed(invocation->command, "%s", tr_error_text(TR_MEMORY));
     }
     replay->invocation = invocation;
     replay->path = path;
     enum tr_exit_status status = tr_store_find(invocation, false, &replay->store);
-    int error = 0;
     if (status == TR_EXIT_DONE) {
         status = tr_diagnostics_load_settings(invocation, replay->store.folder, &replay->settings);
     }
+    *made = replay;
+    return status;
+}
+
+enum tr_exit_status tr_replay(const struct tr_invocation *invocation, const char *path,
+                              const char *address)
+{
+    struct replay *replay = NULL;
+    char *data = NULL;
+    size_t size = 0;
+    int error = 0;
+    enum tr_exit_status status = replay_new(invocation, path, &replay);
     if (status == TR_EXIT_DONE) {
         error =
             tr_file_read(path, TR_RECORDING_BYTES_MAX + TR_RECORDING_BODY_BYTES_MAX, &data, &size);
@@ -305,5 +352,81 @@ enum tr_exit_status tr_replay(const struct tr_invocation *invocation, const char
     }
     free_replay(replay);
     tr_free(data);
+    return status;
+}
+
+/* ------------------------------------------------------------------ while it is recorded */
+
+static struct tr_bytes what_came(const struct replay *replay)
+{
+    return (struct tr_bytes){.data = tri_buffer_front(&replay->coming),
+                             .size = tri_buffer_size(&replay->coming)};
+}
+
+/* Whether what the recording says of the actor has come as a whole. */
+static bool has_actor(const struct replay *replay)
+{
+    struct tr_recording_reader reader;
+    struct tr_recording_entry entry;
+    return tr_recording_begin(what_came(replay), &reader) == 0 &&
+           tr_recording_next(&reader, &entry) == 0 && tr_recording_next(&reader, &entry) == 0;
+}
+
+/*
+ * Plays what is whole, and forgets it. Views of the head end with that: nothing looks at them once
+ * the actor is in its sandbox.
+ */
+static void play_what_came(struct replay *replay)
+{
+    int error = 0;
+    if (!replay->has_begun && has_actor(replay)) {
+        (void)!tr_recording_begin(what_came(replay), &replay->reader);
+        replay->status = begin(replay, NULL);
+        replay->has_begun = true;
+    } else if (replay->has_begun) {
+        replay->reader = (struct tr_recording_reader){.bytes = what_came(replay)};
+    }
+    if (!replay->has_begun || replay->status != TR_EXIT_DONE) {
+        return;
+    }
+    replay->status = play(replay, &error);
+    if (replay->status == TR_EXIT_DONE && error != 0 && error != TR_NOT_FOUND &&
+        error != TR_TRUNCATED) {
+        replay->status = refuse(replay, error);
+    }
+    tri_buffer_consume(&replay->coming, replay->reader.at);
+}
+
+static int take_bytes(void *self, struct tr_bytes bytes)
+{
+    struct replay *replay = self;
+    int error = tri_buffer_append(&replay->coming, bytes.data, bytes.size);
+    if (error != 0) {
+        return error;
+    }
+    play_what_came(replay);
+    bool is_written =
+        !replay->has_begun || (tr_sink_flush(&replay->sink), fflush(tr_console_out()) == 0);
+    bool is_wanted = is_written && !tr_console_is_gone();
+    return is_wanted && replay->status == TR_EXIT_DONE ? 0 : TR_CLOSED;
+}
+
+enum tr_exit_status tr_replay_live(const struct tr_invocation *invocation)
+{
+    struct tr_open_recording open = {.limit = EFFECTS_MAX};
+    struct replay *replay = NULL;
+    enum tr_exit_status status = tr_record_words(invocation, &open);
+    if (status == TR_EXIT_DONE) {
+        status = replay_new(invocation, invocation->arguments.words[0], &replay);
+    }
+    open.has_secrets = true; /* the handler needs them; they are not shown */
+    if (status == TR_EXIT_DONE) {
+        status = tr_record_ask(invocation, &open, take_bytes, replay);
+    }
+    if (replay != NULL) {
+        note_others(replay);
+        status = replay->status != TR_EXIT_DONE ? replay->status : status;
+        free_replay(replay);
+    }
     return status;
 }

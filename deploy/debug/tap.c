@@ -254,12 +254,15 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     const struct tr_arguments *arguments = &invocation->arguments;
     const char *recorded = tr_arguments_value(arguments, "record");
     const char *replayed = tr_arguments_value(arguments, "replay");
-    if ((recorded != NULL || replayed != NULL) && tr_arguments_has(arguments, "filter")) {
+    bool is_live = tr_arguments_has(arguments, "effects");
+    bool is_of_one = recorded != NULL || replayed != NULL || is_live;
+    if (is_of_one && tr_arguments_has(arguments, "filter")) {
         return tr_command_mistake(invocation->command, "a recording has all messages of one actor: "
                                                        "--filter is for what is shown");
     }
-    if (recorded != NULL && replayed != NULL) {
-        return tr_command_mistake(invocation->command, "--record and --replay at once");
+    if ((recorded != NULL) + (replayed != NULL) + is_live > 1) {
+        return tr_command_mistake(invocation->command,
+                                  "two of --record, --replay and --effects at once");
     }
     if (tr_arguments_has(arguments, "with-secrets") && recorded == NULL) {
         return tr_command_mistake(invocation->command, "--with-secrets is for --record");
@@ -271,6 +274,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         const char *address = arguments->word_count == 0 ? NULL : arguments->words[0];
         return tr_replay(invocation, replayed, address);
     }
+    if (is_live) {
+        return tr_replay_live(invocation);
+    }
     return recorded != NULL ? tr_record_file(invocation, recorded) : show_live(invocation);
 }
 
@@ -278,6 +284,7 @@ static const struct tr_option options[] = {
     {0, "filter", "WORD", "what is shown: point=, type=, address=, limit=, ...", NULL, 0, true},
     {0, "record", "FILE", "record one actor into a new file", NULL, TR_COMPLETES_FILES, false},
     {0, "with-secrets", NULL, "record redacted fields too: a replay needs them", NULL, 0, false},
+    {0, "effects", NULL, "show what one live actor does, as it does it", NULL, 0, false},
     {0, "replay", "FILE", "show what a recorded actor does", NULL, TR_COMPLETES_FILES, false},
     {0},
 };
@@ -294,13 +301,15 @@ const struct tr_command tr_command_tap = {
         "address=/default/development/** key=16/32 trace=0x1f sample=100 payload=256.\n\n"
         "--record FILE ACTOR [limit=N] [seconds=N] writes down what the actor is, and each "
         "message it\nhandles. --replay FILE [ACTOR] gives them to it again in a sandbox that "
-        "nothing leaves, and\nshows what it does: state, messages, spawns, timers, records.",
+        "nothing leaves, and\nshows what it does: state, messages, spawns, timers, records.\n"
+        "--effects ACTOR [limit=N] [seconds=N] shows that of a live actor, as it does it.",
     .examples = "  troupe tap @last\n"
                 "  troupe tap 'fan-out/squares[17]'\n"
                 "  troupe tap -v type=node_ended payload=200\n"
                 "  troupe tap point=failed limit=10 -o json\n"
                 "  troupe tap --record it.rec --with-secrets /default/development/it\n"
-                "  troupe tap --replay it.rec",
+                "  troupe tap --replay it.rec\n"
+                "  troupe tap --effects /default/development/it",
     .options = options,
     .outputs = "text|json",
     .has_store = true,

@@ -482,6 +482,7 @@ static void show_actor(void *self, const struct tr_actor_info *actor)
         .mailbox = actor->mailbox,
         .edges = actor->edges,
         .waiting = actor->waiting,
+        .memory = actor->memory,
     };
     answer(showing->serve, showing->peer, &tr_actor_row_schema, &row);
 }

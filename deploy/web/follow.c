@@ -44,6 +44,7 @@ struct tr_web_follower {
     struct tr_buffer line;
     uint64_t said_bytes; /* of the whole text */
     uint64_t known_bytes;
+    bool is_cut; /* the rest of a line is left out */
 
     pthread_mutex_t mutex; /* of what follows */
     struct tr_buffer waiting;
@@ -222,9 +223,57 @@ static void say(struct tr_web_follower *follower, const char *id, struct tr_text
     pthread_mutex_unlock(&follower->mutex);
 }
 
-/* A line of a log as text of JSON, which has no line feeds; of a tap as it is. */
-static void say_line(struct tr_web_follower *follower)
+static bool is_tap(const struct tr_web_follower *follower)
 {
+    return follower->job->request.route->handle == tr_web_follow_tap;
+}
+
+/* The id of an event of a tap is its hybrid time; one of lost events has none. */
+static void print_clock(struct tr_text line, char *id, size_t size)
+{
+    static const char name[] = "\"clock\":";
+    const char *at = memmem(line.data, line.size, name, sizeof name - 1);
+    unsigned long long clock = at == NULL ? 0 : strtoull(at + sizeof name - 1, NULL, 10);
+    if (clock != 0) {
+        (void)snprintf(id, size, "%llu", clock);
+    }
+}
+
+/* A tap has only what passes while it is open: who comes back hears that something is missing. */
+static void say_gap(struct tr_web_follower *follower)
+{
+    const char *last = follower->job->last_event;
+    uint64_t clock = last == NULL ? 0 : strtoull(last, NULL, 10);
+    if (clock != 0) {
+        pthread_mutex_lock(&follower->mutex);
+        tr_buffer_print(&follower->waiting,
+                        "event: missed\ndata: {\"count\":null,\"since\":\"%" PRIu64 "\"}\n\n",
+                        clock);
+        post(follower);
+        pthread_mutex_unlock(&follower->mutex);
+    }
+}
+
+/* A part of a document is none: a line that is too long is said to be so. False: nothing is said. */
+static bool add_document(struct tr_web_follower *follower, struct tr_text line, bool is_whole,
+                         struct tr_buffer *json)
+{
+    bool is_rest = follower->is_cut;
+    follower->is_cut = !is_whole;
+    if (is_rest) {
+        return false;
+    }
+    tr_buffer_add_text(json, is_whole ? line : tr_text_of("{\"truncated\":true}"));
+    return true;
+}
+
+/*
+ * A line of a log as text of JSON, which has no line feeds; of a tap as it is. `is_whole`: it has
+ * come to its end.
+ */
+static void say_line(struct tr_web_follower *follower, bool is_whole)
+{
+    bool is_said = true;
     char room[256];
     char id[32] = "";
     struct tr_buffer json;
@@ -235,15 +284,18 @@ static void say_line(struct tr_web_follower *follower)
         return;
     }
     tr_buffer_init(&json, 0);
-    if (follower->job->request.route->handle == tr_web_follow_tap) {
-        tr_buffer_add_text(&json, line);
+    if (is_tap(follower)) {
+        is_said = add_document(follower, line, is_whole, &json);
+        print_clock(line, id, sizeof id);
     } else {
         struct tr_sink sink = tr_buffer_sink(&json, room, sizeof room);
         tr_print_json_text(&sink, line);
         tr_sink_flush(&sink);
         (void)snprintf(id, sizeof id, "%" PRIu64, follower->said_bytes);
     }
-    say(follower, id, tr_buffer_text(&json));
+    if (is_said) {
+        say(follower, id, tr_buffer_text(&json));
+    }
     tr_buffer_fini(&json);
     tr_buffer_cut(&follower->line, 0);
 }
@@ -261,7 +313,7 @@ static ssize_t take(void *self, const char *data, size_t size)
         tr_buffer_add(&follower->line, data + at, part);
         at += part;
         if (end != NULL || follower->line.size >= TR_WEB_LINE_BYTES) {
-            say_line(follower);
+            say_line(follower, end != NULL);
             at += end != NULL ? 1 : 0;
         }
     }
@@ -291,7 +343,7 @@ static void call(struct tr_web_follower *follower, const char *option)
             .out = out, .identity = job->principal, .is_gone = &follower->is_gone};
         tr_web_job_call_with(job, job->request.route->command, count + 1, words, &console);
         if (follower->line.size > 0) {
-            say_line(follower);
+            say_line(follower, true);
         }
     }
     if (out != NULL) {
@@ -418,7 +470,10 @@ static void *follow(void *argument)
     if (route->handle == tr_web_follow_changes) {
         follow_changes(follower);
     } else {
-        call(follower, route->handle == tr_web_follow_tap ? "--output=json" : "--follow");
+        if (is_tap(follower)) {
+            say_gap(follower);
+        }
+        call(follower, is_tap(follower) ? "--output=json" : "--follow");
     }
     pthread_mutex_lock(&follower->mutex);
     follower->is_over = true;
@@ -441,7 +496,8 @@ static struct tr_web_follower *follower_new(struct tri_web_visit *visit)
     follower->event = job->request.route->handle == tr_web_follow_changes ? "change"
                       : job->request.route->handle == tr_web_follow_tap   ? "message"
                                                                           : "line";
-    follower->known_bytes = job->last_event == NULL ? 0 : strtoull(job->last_event, NULL, 10);
+    bool is_counted = job->last_event != NULL && !is_tap(follower);
+    follower->known_bytes = is_counted ? strtoull(job->last_event, NULL, 10) : 0;
     tr_buffer_init(&follower->line, 0);
     tr_buffer_init(&follower->waiting, 0);
     (void)pthread_mutex_init(&follower->mutex, NULL);

@@ -39,6 +39,7 @@ struct tri_shown_metrics {
 struct tri_actor_copy {
     struct tr_ref actor;
     uint64_t waiting;
+    uint64_t memory;
     uint32_t mailbox;
     uint32_t edges;
     uint32_t address_size;
@@ -160,6 +161,25 @@ static uint64_t waiting_of(struct tri_worker *worker, const struct tri_actor *ac
     return waiting;
 }
 
+static void add_page(void *self, uint32_t page, struct tr_bytes bytes)
+{
+    uint64_t *memory = self;
+    (void)page;
+    *memory += bytes.size;
+}
+
+static uint64_t memory_of(const struct tri_worker *worker, const struct tri_actor *actor)
+{
+    uint64_t memory = worker->actor_slabs[actor->slab].object_size +
+                      (uint64_t)actor->edge_count * sizeof(struct tri_edge);
+    tri_page_each(actor, &memory, add_page);
+    for (const struct tri_message *message = actor->mailbox_head; message != NULL;
+         message = message->next) {
+        memory += sizeof *message + message->size;
+    }
+    return memory;
+}
+
 static bool add(struct tri_worker *worker, struct tri_actor *actor, struct tr_text address,
                 struct growing *growing)
 {
@@ -170,6 +190,7 @@ static bool add(struct tri_worker *worker, struct tri_actor *actor, struct tr_te
     *seen = (struct tri_actor_copy){
         .actor = tri_actor_ref(actor),
         .waiting = waiting_of(worker, actor),
+        .memory = memory_of(worker, actor),
         .mailbox = actor->mailbox_count,
         .edges = actor->edge_count,
         .address_size = (uint32_t)address.size,
@@ -488,6 +509,7 @@ static void show_one(struct showing *showing, uint32_t worker, const struct tri_
         .mailbox = seen->mailbox,
         .edges = seen->edges,
         .waiting = seen->waiting,
+        .memory = seen->memory,
     };
     showing->visit(showing->self, &actor);
 }

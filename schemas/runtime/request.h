@@ -181,7 +181,8 @@
     FIELD(u32, worker, 1, 0)              \
     FIELD(u32, mailbox, 1, 0)             \
     FIELD(u32, edges, 1, 0)               \
-    FIELD(u64, waiting, 1, 0)
+    FIELD(u64, waiting, 1, 0)             \
+    FIELD(u64, memory, 2, 0)
 
 /* Lets actors go on that are quarantined, which are shown; with `drop` without what failed them. */
 #define TR_RESUME_ACTORS_FIELDS(FIELD, ARRAY) \
@@ -275,7 +276,7 @@
     S(following, 506, TR_MESSAGE, 1, TR_HINT, TR_FOLLOWING_FIELDS)                   \
     S(stop_execution, 507, TR_MESSAGE, 1, TR_HINT, TR_STOP_EXECUTION_FIELDS)         \
     S(list_actors, 510, TR_MESSAGE, 1, TR_HINT, TR_LIST_ACTORS_FIELDS)               \
-    S(actor_row, 511, TR_MESSAGE, 1, TR_HINT, TR_ACTOR_ROW_FIELDS)                   \
+    S(actor_row, 511, TR_MESSAGE, 2, TR_HINT, TR_ACTOR_ROW_FIELDS)                   \
     S(list_metrics, 512, TR_MESSAGE, 1, TR_HINT, TR_LIST_METRICS_FIELDS)             \
     S(metric_row, 513, TR_MESSAGE, 1, TR_HINT, TR_METRIC_ROW_FIELDS)                 \
     S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)                     \

@@ -126,6 +126,40 @@ class RecordTest(ProgramTest):
         self.assertIn("is damaged in the store; restore the store from a backup", stderr)
         self.assertIn("went otherwise than recorded", stderr)
 
+    def test_effects_are_shown_while_they_happen(self):
+        """What a replay would say, of a live actor; no value of it is shown."""
+        engine = self.begin()
+        recording = self.record("it.rec", "--with-secrets", WORKFLOW)
+        live = self.start("tap", "--effects", WORKFLOW, "-o", "json")
+        live.wait_for("recording", "stdout")
+        self.write("go", "")
+        status, stdout, stderr = live.end()
+        self.assertEqual(status, 0, stderr)
+        self.assertIn("the actor has ended", stderr)
+        self.assertEqual(recording.end()[0], 0)
+        self.assertEqual(engine.end()[0], 0)
+        _, *seen = map(json.loads, stdout.splitlines())
+        _, *replayed = self.lines("it.rec")[0]
+        self.assertTrue(seen)
+        self.assertEqual(seen, replayed)
+        self.assertTrue(all(message["as_recorded"] for message in seen))
+        self.assertNotIn("it.rec", {path.name for path in self.store.iterdir()})
+
+    def test_a_state_by_its_schema(self):
+        engine = self.begin()
+        state = self.document("actors", "--state", WORKFLOW)
+        self.assertEqual((state["address"], state["behaviour"]), (WORKFLOW, "workflow"))
+        self.assertEqual(state["state"]["is_paused"], False)
+        self.assertIn("workflow_state{", self.troupe("actors", "--state", WORKFLOW)[0])
+        for words, told in ((("--state",), "takes the address of an actor"),
+                            (("--state", "/nobody"), "there is no actor /nobody"),
+                            (("--state", "--resume", TASK), "--state only looks")):
+            self.assertIn(told, self.troupe("actors", *words, status=2)[1])
+        memory = {each["address"]: each["memory_bytes"] for each in self.document("actors")}
+        self.assertGreater(memory[WORKFLOW], 100)
+        self.write("go", "")
+        self.assertEqual(engine.end()[0], 0)
+
     def test_mistakes(self):
         engine = self.begin()
         for words, told in (
@@ -134,6 +168,11 @@ class RecordTest(ProgramTest):
                 (("--record", "flow.yaml", TASK), "flow.yaml cannot be written"),
                 (("--record", "y.rec", TASK, "type=1"), "limit=N and seconds=N alone"),
                 (("--record", "y.rec", "--replay", "y.rec", TASK), "at once"),
+                (("--effects", "--replay", "y.rec", TASK), "at once"),
+                (("--effects",), "needs the address of an actor"),
+                (("--effects", "/nobody"), "there is no actor /nobody"),
+                (("--effects", TASK, "type=1"), "limit=N and seconds=N alone"),
+                (("--effects", TASK, "--filter", "limit=1"), "--filter is for what is shown"),
                 (("--with-secrets",), "--with-secrets is for --record"),
                 (("--replay", "y.rec", "--filter", "limit=1"), "--filter is for what is shown")):
             _, stderr = self.troupe("tap", *words, status=2)

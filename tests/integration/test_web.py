@@ -543,12 +543,36 @@ class WebTest(AskingTest):
         self.assertEqual(again.next(), ("line", "8", "two"))
         again = self.events(f"{where}/changes", **{"last-event-id": "99999999999999"})
         self.assertEqual(again.next()[0], "end")
+        back = self.events(f"{BASE}/tap?filter=limit=1", **{"last-event-id": rows[0][1]})
+        self.troupe("submit", "slow.yaml")
+        self.assertEqual(back.next(), ("missed", None, {"count": None, "since": rows[0][1]}))
+        self.assertEqual(back.next()[0], "message")
         self.refuses(404, "not-found", "there is no such execution",
                      "executions/default/development/no/changes", accept="text/event-stream")
         self.refuses(404, "not-found", "there is no execution",
                      "executions/default/development/no/logs", accept="text/event-stream")
         self.refuses(400, "invalid", "write NAME=VALUE", "tap?filter=x", accept="text/event-stream")
         self.refuses(400, "invalid", "ask with accept: text/event-stream", f"{where}/changes")
+
+    def test_an_actor_is_looked_into(self):
+        """What it is, and what it does with each message; what is secret stays so."""
+        self.begin()
+        where = "address=/default/development/first"
+        state = self.gives("actor_state", f"actor?{where}")
+        self.assertEqual(state["behaviour"], "workflow")
+        effects = self.events(f"{BASE}/actor/effects?{where}")
+        self.assertEqual(effects.next()[2]["recording"]["actor"], state["actor"])
+        self.ask(f"{self.one}/approve", {"id": "go"})
+        handled = effects.next()[2]
+        self.assertEqual((handled["message"]["name"], handled["as_recorded"]),
+                         ("send_signal", True))
+        self.assertEqual(handled["message"]["body"]["value"], {"redacted": 1})
+        while (event := effects.next())[0] == "message":
+            self.assertTrue(event[2]["as_recorded"])
+        self.assertEqual(event[0], "end")
+        for path in ("actor", "actor/effects"):
+            self.refuses(404, "not-found", "there is no actor /none", f"{path}?address=/none",
+                         accept="text/event-stream")
 
     def test_who_follows_holds_up_nobody(self):
         """There are few of them, each has a thread; an engine that leaves ends them."""

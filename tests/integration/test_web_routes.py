@@ -30,7 +30,9 @@ TOUR = [
     ("listPlans", {}, None), ("listChanges", {"project": "default"}, None),
     ("explainPlan", HOW, None), ("inspectPlan", HOW, None), ("listPlugins", {}, None),
     ("listResources", {"limit": "5"}, None), ("listEntities", {"kind": "task"}, None),
-    ("listHosts", {}, None), ("listActors", {"pattern": "/sys/*"}, None), ("listMetrics", {}, None),
+    ("listHosts", {}, None), ("listActors", {"pattern": "/sys/*"}, None),
+    ("getActor", {"address": "/sys/resources"}, None),
+    ("followActor", {"address": "/sys/resources"}, None), ("listMetrics", {}, None),
     ("getEngine", {}, None),
     ("pauseExecution", ONE, {"message": "m"}), ("resumeExecution", ONE, {}),
     ("rejectExecution", ONE, {"id": "go", "message": "no"}),
@@ -43,9 +45,9 @@ TOUR = [
     ("abortExecution", {**HOW, "name": "third"}, {"message": "m"}),
 ]
 
-# What is answered with a problem here: there is one host; nobody gave that URL of a file; and two
+# What is answered with a problem here: there is one host; nobody gave that URL of a file; and three
 # are streams of events alone.
-PROBLEMS = {"listHosts": 404, "getFile": 403, "followChanges": 400, "tap": 400}
+PROBLEMS = {"listHosts": 404, "getFile": 403, "followChanges": 400, "tap": 400, "followActor": 400}
 
 
 def unchecked(page, tour):
