@@ -469,7 +469,7 @@ struct tr_actor_info {
     uint32_t mailbox;
     uint32_t edges;   /* timers, monitors, open questions */
     uint64_t waiting; /* of these, open questions and calls */
-    uint64_t memory;  /* bytes of the actor, its pages, its edges and the messages that wait for it */
+    uint64_t memory;  /* bytes: of the actor, its pages, edges, and messages that wait */
 };
 
 /*

@@ -124,9 +124,9 @@ static enum tr_exit_status record(const struct tr_invocation *invocation, struct
             error = hand_on(&answer, take, self);
         }
     }
-    return error == TR_CLOSED ? TR_EXIT_DONE
-                              : tr_command_failed(invocation->command,
-                                                  "the engine has gone; what it had sent was taken");
+    return error == TR_CLOSED
+               ? TR_EXIT_DONE
+               : tr_command_failed(invocation->command, "the engine has gone; it sent no more");
 }
 
 enum tr_exit_status tr_record_ask(const struct tr_invocation *invocation,

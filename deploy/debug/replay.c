@@ -268,11 +268,13 @@ static enum tr_exit_status begin(struct replay *replay, const char *address)
     if (status == TR_EXIT_DONE) {
         status = put_actor(replay);
     }
-    if (status == TR_EXIT_DONE) {
-        tr_replay_show_head(&replay->show, &replay->head,
-                            tri_sandbox_behaviour(replay->sandbox)->name);
+    struct tr_bytes state;
+    int error = status == TR_EXIT_DONE ? tri_sandbox_state(replay->sandbox, &state) : 0;
+    if (status == TR_EXIT_DONE && error == 0) {
+        tr_replay_show_head(&replay->show, &replay->head, tri_sandbox_behaviour(replay->sandbox),
+                            state);
     }
-    return status;
+    return error == 0 ? status : refuse(replay, error);
 }
 
 static void note_others(const struct replay *replay)

@@ -15,8 +15,8 @@ enum tr_exit_status tr_replay(const struct tr_invocation *invocation, const char
                               const char *address);
 
 /*
- * `troupe tap --effects ACTOR [limit=N] [seconds=N]`: replays while the live engine records, so that
- * what an actor does is shown as it does it. Nothing is kept; what is redacted stays so.
+ * `troupe tap --effects ACTOR [limit=N] [seconds=N]`: replays while the live engine records: shows
+ * what an actor does, as it does it. Nothing is kept; what is redacted stays so.
  */
 enum tr_exit_status tr_replay_live(const struct tr_invocation *invocation);
 

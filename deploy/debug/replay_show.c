@@ -19,7 +19,7 @@ static void put_ref(struct tr_sink *sink, struct tr_ref ref)
 }
 
 void tr_replay_show_head(struct tr_replay_show *show, const struct tr_recording *head,
-                         const char *behaviour)
+                         const struct tr_behaviour *behaviour, struct tr_bytes state)
 {
     struct tr_sink *sink = show->sink;
     tr_sink_put_string(sink, is_json(show) ? "{\"recording\":" : "recording of ");
@@ -32,11 +32,13 @@ void tr_replay_show_head(struct tr_replay_show *show, const struct tr_recording 
         tr_sink_put_char(sink, ' ');
     }
     put_ref(sink, head->actor);
-    tr_sink_format(sink, is_json(show) ? "\",\"behaviour\":\"%s\"" : ", a %s", behaviour);
+    tr_sink_format(sink, is_json(show) ? "\",\"behaviour\":\"%s\"" : ", a %s", behaviour->name);
     tr_sink_format(sink, is_json(show) ? ",\"at_ms\":%" PRIu64 : ", made at %" PRIu64, head->at_ms);
     tr_sink_put_string(sink, is_json(show) ? ",\"program\":" : " ms by troupe ");
     if (is_json(show)) {
         tr_print_json_text(sink, head->program);
+        tr_sink_put_string(sink, ",\"state\":");
+        tr_print_body(sink, show->form, behaviour->state, behaviour->state->version, state);
         tr_sink_put_string(sink, "}}");
     } else {
         tr_sink_put(sink, head->program);

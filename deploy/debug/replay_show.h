@@ -16,9 +16,9 @@ struct tr_replay_show {
     uint64_t effects;                   /* that were shown of it */
 };
 
-/* What a recording says of itself. */
+/* What a recording says of itself; for programs with the state of its actor, packed. */
 void tr_replay_show_head(struct tr_replay_show *show, const struct tr_recording *head,
-                         const char *behaviour);
+                         const struct tr_behaviour *behaviour, struct tr_bytes state);
 
 /* A message, then (tr_replay_show_effect) what its handler asks for, then how it went. */
 void tr_replay_show_message(struct tr_replay_show *show,

@@ -246,15 +246,15 @@ static void say_gap(struct tr_web_follower *follower)
     uint64_t clock = last == NULL ? 0 : strtoull(last, NULL, 10);
     if (clock != 0) {
         pthread_mutex_lock(&follower->mutex);
+        tr_buffer_add_string(&follower->waiting, "event: missed\ndata: ");
         tr_buffer_print(&follower->waiting,
-                        "event: missed\ndata: {\"count\":null,\"since\":\"%" PRIu64 "\"}\n\n",
-                        clock);
+                        "{\"count\":null,\"since\":\"%" PRIu64 "\"}\n\n", clock);
         post(follower);
         pthread_mutex_unlock(&follower->mutex);
     }
 }
 
-/* A part of a document is none: a line that is too long is said to be so. False: nothing is said. */
+/* A part of a document is none: of a line that is too long this is said. False: nothing is. */
 static bool add_document(struct tr_web_follower *follower, struct tr_text line, bool is_whole,
                          struct tr_buffer *json)
 {

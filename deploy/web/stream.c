@@ -216,12 +216,22 @@ static void end_all(struct tr_web_feed *feed, struct tr_web_job *job)
     tr_buffer_fini(&text);
 }
 
+/* How long a document rests after what it took to look at it, and to send it to all. */
+static uint64_t rest_of(const struct tr_web_feed *feed, const struct tr_web_job *job)
+{
+    uint64_t worked_us = job->worked_us;
+    for (const struct tri_web_visit *visit = feed->visits; visit != NULL; visit = visit->next) {
+        worked_us += TR_WEB_SENDING_US;
+    }
+    uint64_t rest_ms = TR_WEB_EVENTS_MS + TR_WEB_LOOKING_PARTS * worked_us / 1000;
+    return rest_ms < TR_WEB_LOOKING_MS_MAX ? rest_ms : TR_WEB_LOOKING_MS_MAX;
+}
+
 void tri_web_stream_take(struct tr_web_feed *feed, struct tr_web_job *job)
 {
     uint64_t now_ms = tr_clock_ms();
-    uint64_t rest_ms = TR_WEB_EVENTS_MS + TR_WEB_LOOKING_PARTS * job->worked_us / 1000;
     feed->is_running = false;
-    feed->next_ms = now_ms + (rest_ms < TR_WEB_LOOKING_MS_MAX ? rest_ms : TR_WEB_LOOKING_MS_MAX);
+    feed->next_ms = now_ms + rest_of(feed, job);
     if (job->problem != TR_WEB_FINE) {
         end_all(feed, job);
     } else {

@@ -41,12 +41,14 @@
 
 /*
  * Streams of events. A document is looked at no more often, and for one part in so many of a
- * processor, but once a second in any case; one that comes from the engine itself is looked at so
- * often; a stream without events says so often that it lives.
+ * processor, but once a second in any case. That counts what looking took, and for each client that
+ * gets an event as much as sending one takes: most of that is the system's. One that comes from
+ * the engine itself is looked at so often; a stream without events says so often that it lives.
  */
 #define TR_WEB_STREAMS_MAX 1000
 #define TR_WEB_EVENTS_MS 100
 #define TR_WEB_LOOKING_PARTS 20
+#define TR_WEB_SENDING_US 10
 #define TR_WEB_LOOKING_MS_MAX 1000
 #define TR_WEB_ENGINE_EVENTS_MS 1000
 #define TR_WEB_BEAT_MS 15000

@@ -57,11 +57,21 @@ function nextOf(response) {
   return match ? match[1].slice(BASE.length) : null;
 }
 
+/**
+ * Numbers of the engine's actors may have more digits than a number of JavaScript keeps: such a one
+ * stays text, where the browser has its digits.
+ */
+const exactly = (_name, value, context) =>
+  Number.isInteger(value) && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
+
+const parserOf = (path) =>
+  /^\/(actor|tap)\b/.test(path) ? (text) => JSON.parse(text, exactly) : (text) => JSON.parse(text);
+
 /** Gets a document: {data, tag, next}. */
 export async function get(path, signal) {
   const response = await ask(path, { headers: headersOf({ accept: "application/json" }), signal });
   const type = response.headers.get("content-type") ?? "";
-  const data = type.includes("json") ? await response.json() : await response.text();
+  const data = type.includes("json") ? parserOf(path)(await response.text()) : await response.text();
   return { data, tag: response.headers.get("etag"), next: nextOf(response) };
 }
 
@@ -90,7 +100,7 @@ export async function post(path, body, key) {
 }
 
 /** Parts the text of a stream into events: {id, event, data}. */
-function eventReader(tell) {
+function eventReader(parse, tell) {
   let rest = "";
   return (text) => {
     const blocks = (rest + text).split("\n\n");
@@ -104,7 +114,7 @@ function eventReader(tell) {
         }
       }
       if (event.data !== "") {
-        tell({ ...event, data: JSON.parse(event.data) });
+        tell({ ...event, data: parse(event.data) });
       }
     }
   };
@@ -122,7 +132,7 @@ export async function follow(path, tell, signal, lastId = null) {
   const response = await ask(path, { headers, signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let last = { event: "", id: lastId };
-  const read = eventReader((event) => {
+  const read = eventReader(parserOf(path), (event) => {
     last = { event: event.event, id: event.id ?? last.id, data: event.data };
     tell(event);
   });

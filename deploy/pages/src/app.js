@@ -12,6 +12,9 @@ import { Plan } from "./page_plan.js";
 import { Choose, Compare } from "./page_compare.js";
 import { Resources } from "./page_resources.js";
 import { Launch } from "./page_launch.js";
+import { Actors } from "./page_actors.js";
+import { Inbox } from "./page_inbox.js";
+import { Messages } from "./page_messages.js";
 
 /** The first pattern that suits has the page; links of Flyte's clients lead to executions, too. */
 const ROUTES = [
@@ -26,6 +29,9 @@ const ROUTES = [
   ["/plans/:project/:domain/:plan", Plan],
   ["/launch", Launch],
   ["/resources", Resources],
+  ["/actors", Actors],
+  ["/actors/inbox", Inbox],
+  ["/messages", Messages],
 ];
 
 const PLACES = [
@@ -34,6 +40,8 @@ const PLACES = [
   ["/plans", "Launch plans"],
   ["/launch", "Launch"],
   ["/resources", "Resources"],
+  ["/actors", "Actors"],
+  ["/messages", "Messages"],
 ];
 
 function pageOf(path) {

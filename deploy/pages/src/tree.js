@@ -10,7 +10,7 @@ const ROW_PIXELS = 32;
 const BEYOND = 20;
 
 /** Which rows of a long list are in sight. */
-function useSight(count) {
+export function useSight(count) {
   const list = useRef();
   const [sight, set] = useState([0, 60]);
   useEffect(() => {
