@@ -38,10 +38,10 @@ struct shown {
 
 /* What an actor waits for, in words. */
 static const char *const kinds[] = {
-    [TRI_EDGE_TIMER] = "timer",           [TRI_EDGE_ASK] = "question",
-    [TRI_EDGE_CALL] = "call",             [TRI_EDGE_OWED] = "owes an answer",
-    [TRI_EDGE_MONITORING] = "watches",    [TRI_EDGE_MONITORED] = "is watched by",
-    [TRI_EDGE_MUTING] = "holds back",     [TRI_EDGE_BACKOFF] = "restart",
+    [TRI_EDGE_TIMER] = "timer",        [TRI_EDGE_ASK] = "question",
+    [TRI_EDGE_CALL] = "call",          [TRI_EDGE_OWED] = "owes an answer",
+    [TRI_EDGE_MONITORING] = "watches", [TRI_EDGE_MONITORED] = "is watched by",
+    [TRI_EDGE_MUTING] = "holds back",  [TRI_EDGE_BACKOFF] = "restart",
 };
 
 static struct tr_text print_ref(char room[REF_BYTES], struct tr_ref ref)

@@ -103,8 +103,8 @@ static int take_actor(void *self, const struct tri_request *request)
         fprintf(tr_console_out(), "%.*s\n", (int)row.address.size, row.address.data);
     } else {
         if (listing->shown == 1) {
-            fprintf(tr_console_out(), "%-10s %-11s %6s %7s %7s %8s  %s\n", "BEHAVIOUR",
-                    "PHASE", "WORKER", "MAILBOX", "WAITING", "MEMORY", "ADDRESS");
+            fprintf(tr_console_out(), "%-10s %-11s %6s %7s %7s %8s  %s\n", "BEHAVIOUR", "PHASE",
+                    "WORKER", "MAILBOX", "WAITING", "MEMORY", "ADDRESS");
         }
         fprintf(tr_console_out(), "%-10.*s %-11.*s %6u %7u %7llu %8llu  %.*s\n",
                 (int)row.behaviour.size, row.behaviour.data, (int)row.phase.size, row.phase.data,

@@ -41,9 +41,8 @@ enum tr_exit_status tr_record_words(const struct tr_invocation *invocation,
     const struct tr_arguments *arguments = &invocation->arguments;
     uint64_t seconds = 0;
     if (arguments->word_count == 0) {
-        return tr_command_mistake(invocation->command,
-                                  "a recording needs the address of an actor; "
-                                  "`troupe actors` shows them");
+        return tr_command_mistake(invocation->command, "a recording needs the address of an actor; "
+                                                       "`troupe actors` shows them");
     }
     open->address = tr_text_of(arguments->words[0]);
     for (size_t i = 1; i < arguments->word_count; i++) {
@@ -130,8 +129,8 @@ static enum tr_exit_status record(const struct tr_invocation *invocation, struct
 }
 
 enum tr_exit_status tr_record_ask(const struct tr_invocation *invocation,
-                              const struct tr_open_recording *open, tr_record_taker *take,
-                              void *self)
+                                  const struct tr_open_recording *open, tr_record_taker *take,
+                                  void *self)
 {
     struct tr_store_place store;
     struct tri_client *client = NULL;
@@ -178,8 +177,8 @@ static int write_bytes(void *self, struct tr_bytes bytes)
     }
     file->stream = file->stream == NULL ? open_file(file->path) : file->stream;
     if (file->stream == NULL) {
-        file->status = tr_command_refused(command, "%s cannot be written: %s", file->path,
-                                          strerror(errno));
+        file->status =
+            tr_command_refused(command, "%s cannot be written: %s", file->path, strerror(errno));
         return TR_CLOSED;
     }
     bool is_written = fwrite(bytes.data, 1, bytes.size, file->stream) == bytes.size;

@@ -47,7 +47,7 @@ struct replay {
 
     /* Of one that is still being made. */
     struct tri_buffer coming; /* behind what was played */
-    bool has_begun;          /* the actor is in its sandbox */
+    bool has_begun;           /* the actor is in its sandbox */
     enum tr_exit_status status;
 };
 

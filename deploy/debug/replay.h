@@ -33,7 +33,7 @@ enum tr_exit_status tr_record_words(const struct tr_invocation *invocation,
  */
 typedef int tr_record_taker(void *self, struct tr_bytes bytes);
 enum tr_exit_status tr_record_ask(const struct tr_invocation *invocation,
-                              const struct tr_open_recording *open, tr_record_taker *take,
-                              void *self);
+                                  const struct tr_open_recording *open, tr_record_taker *take,
+                                  void *self);
 
 #endif

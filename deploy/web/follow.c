@@ -247,8 +247,8 @@ static void say_gap(struct tr_web_follower *follower)
     if (clock != 0) {
         pthread_mutex_lock(&follower->mutex);
         tr_buffer_add_string(&follower->waiting, "event: missed\ndata: ");
-        tr_buffer_print(&follower->waiting,
-                        "{\"count\":null,\"since\":\"%" PRIu64 "\"}\n\n", clock);
+        tr_buffer_print(&follower->waiting, "{\"count\":null,\"since\":\"%" PRIu64 "\"}\n\n",
+                        clock);
         post(follower);
         pthread_mutex_unlock(&follower->mutex);
     }
