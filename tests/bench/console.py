@@ -70,9 +70,10 @@ workflows: {main: {inputs: {ns: [int]}, nodes: {wide: {map: t, with: {n: $ns}}}}
 
 def graph_of(count):
     """Layers of a hundred nodes, each behind two of the layer before."""
-    nodes = (f"      n{i}: {{sleep: 1d{', after: [n%d, n%d]' % (i - 100, i - 99) if i > 99 else ''}}}"
-             for i in range(count))
-    return "troupe: 1\nworkflows:\n  large:\n    nodes:\n" + "\n".join(nodes) + "\n"
+    def node(i):
+        return "{sleep: 1d}" if i < 100 else f"{{sleep: 1d, after: [n{i - 100}, n{i - 99}]}}"
+    nodes = "".join(f"      n{i}: {node(i)}\n" for i in range(count))
+    return f"troupe: 1\nworkflows:\n  large:\n    nodes:\n{nodes}"
 
 
 def send_events(listener, seconds):
@@ -110,7 +111,7 @@ class Tab:
     def __init__(self, browser, port):
         self.address = f"http://127.0.0.1:{port}"
         self.page = browser.page("about:blank")
-        self.page.ask("Performance.enable")
+        self.page.ask("Performance.enable", timeDomain="threadTicks")
         self.page.ask("HeapProfiler.enable")
 
     def show(self, path, there):
@@ -122,13 +123,20 @@ class Tab:
         return 1000 * (time.monotonic() - begin)
 
     def show_often(self, path, there, times=5):
-        """The first is left out: it fills the caches."""
-        return statistics.median([self.show(path, there) for _ in range(times + 1)][1:])
+        """Medians, of the time and of what its thread worked; the first fills the caches."""
+        took, worked = [], []
+        for _ in range(times + 1):
+            took.append(self.show(path, there))
+            worked.append(1000 * self.metric("TaskDuration"))  # of this page: it counts from 0
+        return statistics.median(took[1:]), statistics.median(worked[1:])
+
+    def metric(self, name):
+        metrics = self.page.ask("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in metrics if one["name"] == name)
 
     def heap_bytes(self):
         self.page.ask("HeapProfiler.collectGarbage")
-        metrics = self.page.ask("Performance.getMetrics")["metrics"]
-        return next(one["value"] for one in metrics if one["name"] == "JSHeapUsedSize")
+        return self.metric("JSHeapUsedSize")
 
 
 def assets_bytes(port):
@@ -147,8 +155,8 @@ def submit(store, folder, name, text, *words):
     troupe(store, "submit", folder / f"{name}.yaml", "--name", name, *words)
 
 
-def troupe(store, command, *words):
-    subprocess.run([lists.TROUPE, command, *words, "--store", store.locator], check=True,
+def troupe(store, command, *words, check=True):
+    subprocess.run([lists.TROUPE, command, *words, "--store", store.locator], check=check,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -163,22 +171,23 @@ def measure_streams(show, served, seconds):
 
 
 def measure(show, tab, served, seconds):
-    """Each page, when it is there."""
-    show("console_list_ms", tab.show_often("/console/", "document.querySelector('td.name a')"), "ms")
-    show("console_list_failed_ms",
-         tab.show_often("/console/executions?phase=failed&workflow=flow_7",
-                        "document.querySelector('td.name a')"), "ms")
-    show("console_array_ms",
-         tab.show_often(NAMED + "wide?node=wide", "document.querySelector('.cells canvas')"), "ms")
-    show("console_array_heap_bytes", tab.heap_bytes(), "bytes")
-    there = "document.querySelector('canvas[data-ready]')"
-    show("console_graph_ms", tab.show_often(NAMED + "large?view=graph", there), "ms")
-    show("console_graph_heap_bytes", tab.heap_bytes(), "bytes")
+    """Each page, when it is there; how long, and how long the page's own thread worked for it."""
+    ready = "document.querySelector('canvas[data-ready]')"
+    name = "document.querySelector('td.name a')"
+    for figure, path, there in (
+            ("list", "/console/", name),
+            ("list_failed", "/console/executions?phase=failed&workflow=flow_7", name),
+            ("array", NAMED + "wide?node=wide", "document.querySelector('.cells canvas')"),
+            ("graph", NAMED + "large?view=graph", ready)):
+        took_ms, worked_ms = tab.show_often(path, there)
+        show(f"console_{figure}_ms", took_ms, "ms")
+        show(f"console_{figure}_worked_ms", worked_ms, "ms")
+        show(f"console_{figure}_heap_bytes", tab.heap_bytes(), "bytes")
     middle, late = tab.page.run(MOVE % FRAMES)
     show("console_pan_frame_ms", middle, "ms")
     show("console_pan_late_frame_ms", late, "ms")
     show("console_assets_bytes", assets_bytes(served.port), "bytes")
-    tab.show("/console/", "document.querySelector('td.name a')")
+    tab.show("/console/", name)
     begin_s, begin = served.cpu_s(), time.monotonic()
     tab.page.run(f"new Promise((done) => setTimeout(done, {5000 * seconds}))")
     show("console_watched_percent",
@@ -202,23 +211,24 @@ def main():
         print(json.dumps({"figure": figure, "n": size, "value": value, "unit": unit, "workers": 0,
                           "durability": "sqlite", "rss_bytes": 0, **goal}), flush=True)
 
+    browser = Browser()  # before there are many descriptors: its shell takes small ones
     try:
         lists.make(store, folder, size)
-        seconds = arguments.milliseconds / 1000
         closed = web.Served(store)
         without = closed.memory_bytes()
         closed.stop()
         served = web.Served(store, "--http", "0")
         show("console_port_bytes", served.memory_bytes() - without, "bytes")
-        measure_streams(show, served, seconds)
         (folder / "ns.json").write_text(json.dumps(list(range(size))))
         submit(store, folder, "wide", ARRAY, "-i", f"ns=@{folder}/ns.json")
         troupe(store, "abort", "wide", "--now")
+        troupe(store, "watch", "wide", check=False)  # until it has ended, which is no success
         submit(store, folder, "large", graph_of(max(1, size // 100)))
-        with Browser() as browser:
-            measure(show, Tab(browser, served.port), served, seconds)
+        measure(show, Tab(browser, served.port), served, arguments.milliseconds / 1000)
+        measure_streams(show, served, arguments.milliseconds / 1000)
         served.stop()
     finally:
+        browser.close()
         store.stop()
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,5 +1,5 @@
 /** A message sequence chart: a lane for each actor, an arrow for each message, in their order. */
-import { html } from "./html.js";
+import { html, useEffect } from "./html.js";
 import { Link, pathWith } from "./router.js";
 import { useSight } from "./tree.js";
 import { took } from "./page_messages.js";
@@ -61,6 +61,7 @@ function Row({ row, lanes, beginMs, passed, place }) {
 export function Sequence({ rows, passed, place }) {
   const lanes = lanesOf(rows);
   const [list, [first, last]] = useSight(rows.length);
+  useEffect(() => scrollTo(0, 0), []); // it begins with the request
   const move = (event) => {
     const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
     if (step) {
