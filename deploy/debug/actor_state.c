@@ -126,7 +126,6 @@ static void write_document(const struct looking *looking, const struct shown *sh
     tr_document_text(&document, "address", shown->head.address);
     tr_document_text(&document, "actor", print_ref(room, shown->head.actor));
     tr_document_text(&document, "behaviour", tr_text_of(shown->behaviour->name));
-    tr_document_time(&document, "at", shown->head.at_ms);
     if (tr_key_is_none(shown->image.parent.key)) {
         tr_document_null(&document, "parent");
     } else {

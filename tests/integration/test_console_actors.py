@@ -150,6 +150,7 @@ class Actors(ConsoleTest):
         page.sees("no_such_type")
         page.until("document.querySelector('.problem')")
         self.looks_well(page, "messages-wrong")
+        self.assertTrue(page.run("Boolean(document.querySelector('.problem'))"))
         page.click("a", "Clear")
         page.sees("Nothing has passed yet")
 

@@ -121,8 +121,8 @@ function eventReader(parse, tell) {
 }
 
 /**
- * Follows a path until `signal`: tells each event, and comes back with the last id when the stream
- * ends. Resolves where it has ended for good, with what the last event said.
+ * Follows a path until `signal`: tells that it is open, then each event, and comes back with the last
+ * id when the stream ends. Resolves where it has ended for good, with what the last event said.
  */
 export async function follow(path, tell, signal, lastId = null) {
   const headers = headersOf({ accept: "text/event-stream" });
@@ -130,6 +130,7 @@ export async function follow(path, tell, signal, lastId = null) {
     headers["last-event-id"] = lastId;
   }
   const response = await ask(path, { headers, signal });
+  tell({ id: null, event: "open", data: null });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let last = { event: "", id: lastId };
   const read = eventReader(parserOf(path), (event) => {

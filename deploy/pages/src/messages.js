@@ -160,11 +160,13 @@ export function useTap(path, isPaused) {
     const show = () => {
       timer ||= setTimeout(() => {
         timer = 0;
-        set((old) => ({ version: old.version + 1, problem: null, isOpen: true }));
+        set((old) => ({ ...old, version: old.version + 1 }));
       }, SHOW_MS);
     };
     const tell = ({ event, data }) => {
-      if (event === "message") {
+      if (event === "open") {
+        set((old) => ({ ...old, problem: null, isOpen: true }));
+      } else if (event === "message") {
         passed.current.add(data);
       } else if (event === "missed") {
         passed.current.lost += data.count ?? 1;

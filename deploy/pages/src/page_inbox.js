@@ -16,7 +16,7 @@ function useEffects(address, isStopped) {
     }
     const controller = new AbortController();
     const tell = ({ event, data }) => {
-      if (event === "missed" || data.truncated) {
+      if (event === "missed" || data?.truncated) {
         set((old) => ({ ...old, missed: old.missed + (data.count ?? 1) }));
       } else if (event === "message" && data.recording) {
         set({ head: data.recording, steps: [], missed: 0, problem: null, isOver: false });

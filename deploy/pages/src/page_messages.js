@@ -94,7 +94,7 @@ function Count({ passed, rows, isPaused, isOpen }) {
   if (passed.lost > 0) {
     words.push(`${passed.lost.toLocaleString()} left out, since there were too many at once`);
   }
-  words.push(isPaused ? "paused" : isOpen ? "following" : "beginning");
+  words.push(isPaused ? "paused" : isOpen ? "following" : "not yet following");
   return html`<p class="faint count" role="status" aria-live="off">${words.join(", ")}</p>`;
 }
 
