@@ -63,8 +63,18 @@ GOALS = {"console_list_ms": 200, "console_list_failed_ms": 200, "console_array_m
 
 ARRAY = """
 troupe: 1
-tasks: {t: {inputs: {n: int}, run: ["true"]}}
-workflows: {main: {inputs: {ns: [int]}, nodes: {wide: {map: t, with: {n: $ns}}}}}
+tasks:
+  range:
+    inputs: {n: int}
+    outputs: {ns: [int]}
+    run: [python3, -c, 'import json, sys; print(json.dumps({"ns": list(range(int(sys.argv[1])))}))',
+          '{{.inputs.n}}']
+    stdout: outputs
+  t: {inputs: {n: int}, run: ["true"]}
+workflows:
+  main:
+    inputs: {n: int}
+    nodes: {range: {task: range, with: {n: $n}}, wide: {map: t, with: {n: $range.ns}}}
 """
 
 
@@ -74,6 +84,17 @@ def graph_of(count):
         return "{sleep: 1d}" if i < 100 else f"{{sleep: 1d, after: [n{i - 100}, n{i - 99}]}}"
     nodes = "".join(f"      n{i}: {node(i)}\n" for i in range(count))
     return f"troupe: 1\nworkflows:\n  large:\n    nodes:\n{nodes}"
+
+
+def make_array(store, folder, size):
+    """Ends it when its elements are there, and waits for that."""
+    submit(store, folder, "wide", ARRAY, "-i", f"n={size}")
+    phase = None
+    while phase not in ("running", "failed"):
+        time.sleep(0.2)
+        phase = json.loads(troupe(store, "get", "wide/wide", "-o", "json"))["phase"]
+    troupe(store, "abort", "wide", "--now")
+    troupe(store, "watch", "wide", check=False)  # which ended with no success
 
 
 def send_events(listener, seconds):
@@ -156,8 +177,9 @@ def submit(store, folder, name, text, *words):
 
 
 def troupe(store, command, *words, check=True):
-    subprocess.run([lists.TROUPE, command, *words, "--store", store.locator], check=check,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = subprocess.run([lists.TROUPE, command, *words, "--store", store.locator], check=check,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return done.stdout
 
 
 def measure_streams(show, served, seconds):
@@ -219,10 +241,7 @@ def main():
         closed.stop()
         served = web.Served(store, "--http", "0")
         show("console_port_bytes", served.memory_bytes() - without, "bytes")
-        (folder / "ns.json").write_text(json.dumps(list(range(size))))
-        submit(store, folder, "wide", ARRAY, "-i", f"ns=@{folder}/ns.json")
-        troupe(store, "abort", "wide", "--now")
-        troupe(store, "watch", "wide", check=False)  # until it has ended, which is no success
+        make_array(store, folder, size)
         submit(store, folder, "large", graph_of(max(1, size // 100)))
         measure(show, Tab(browser, served.port), served, arguments.milliseconds / 1000)
         measure_streams(show, served, arguments.milliseconds / 1000)
