@@ -334,6 +334,9 @@ static enum tr_exit_status read_phases(struct call *call)
     char problem[TR_OPTIONS_PROBLEM_BYTES];
     const struct tr_invocation *invocation = call->browse->invocation;
     const char *phases = tr_arguments_value(&invocation->arguments, "phase");
+    if (phases == NULL && call->request.is_waiting) {
+        call->request.filter.phases = tr_execution_phases_unfinished(); /* which an index finds */
+    }
     bool is_fine = phases == NULL ||
                    tr_filters_read_phases(phases, &call->request.filter.phases, problem) == 0;
     return is_fine ? TR_EXIT_DONE : tr_command_mistake(invocation->command, "%s", problem);
