@@ -12,7 +12,7 @@
 
 /* A chunk of slab memory: one huge page. */
 #define TR_CHUNK_BYTES (2U << 20)
-#define TR_MAPPED_BYTES (512U << 10)
+#define TR_MAPPED_BYTES (4U << 20)
 
 /* Uncleared memory; NULL if there is none. Size 0 is allowed and gives NULL. */
 TR_MUST_USE void *tr_alloc(size_t size);
@@ -34,11 +34,11 @@ TR_MUST_USE void *tr_chunk_new(void);
 void tr_chunk_free(void *chunk);
 
 /*
- * Blocks from TR_MAPPED_BYTES on are mapped from the system and returned to it at once. Otherwise
- * glibc adapts to the first large ones being short-lived, takes later ones from its heaps, too, and
- * these never shrink: ten megabytes of an engine that had submitted 5,000 jobs. And if the address
- * space is limited (`ulimit -v`) threads share one heap, each of which would take 64 MiB of it. For
- * the whole process, before its threads; may be called again.
+ * Blocks from TR_MAPPED_BYTES on are mapped from the system and returned to it at once; smaller
+ * ones are used again from glibc's heaps, until tr_memory_trim, since new pages for each commit of
+ * a journal under load took a tenth of all time. glibc would adapt to large ones by itself. And
+ * if the address space is limited (`ulimit -v`) threads share one heap, as each takes 64 MiB of it.
+ * For the whole process, before its threads; may be called again.
  */
 void tr_memory_begin(void);
 

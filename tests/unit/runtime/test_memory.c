@@ -109,6 +109,36 @@ static uint64_t resident_mb(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
 }
 
+/* Those that a heap keeps, small ones between and above them. */
+static void test_other_blocks_go_back_with_a_trim(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 32 };
+    void *blocks[BLOCKS];
+    void *small[BLOCKS];
+    if (TEST_SLOWNESS > 1) {
+        skip(); /* sanitizers have rules of their own */
+    }
+    tr_memory_begin();
+    tr_memory_trim();
+    uint64_t before = resident_mb();
+    for (int i = 0; i < BLOCKS; i++) {
+        blocks[i] = tr_alloc(TR_MAPPED_BYTES / 2);
+        small[i] = tr_alloc(100);
+        assert_true(blocks[i] != NULL && small[i] != NULL);
+        memset(blocks[i], i + 1, TR_MAPPED_BYTES / 2);
+    }
+    assert_true(resident_mb() >= before + BLOCKS - 1);
+    for (int i = 0; i < BLOCKS; i++) {
+        tr_free(blocks[i]);
+    }
+    tr_memory_trim();
+    assert_true(resident_mb() <= before + 1);
+    for (int i = 0; i < BLOCKS; i++) {
+        tr_free(small[i]);
+    }
+}
+
 /* Though others were large and short-lived before, and small ones lie between and above them. */
 static void test_large_blocks_go_back_at_once(void **state)
 {
@@ -147,6 +177,7 @@ int main(void)
         cmocka_unit_test(test_chunks_are_aligned_and_cleared),
         cmocka_unit_test(test_a_hook_may_refuse),
         cmocka_unit_test(test_large_blocks_go_back_at_once),
+        cmocka_unit_test(test_other_blocks_go_back_with_a_trim),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }
