@@ -437,21 +437,37 @@ void tri_children_skip(struct tri_children *children, struct tri_child *child, c
     end_unlaunched(child, ECANCELED, reason);
 }
 
+/* The process is not reaped yet, so /proc/PID exists and the pid is still its own. */
+static uint64_t read_start_time(uint32_t pid)
+{
+    struct tri_proc_stat stat = {0}; /* remains zero where /proc cannot be read */
+    (void)!tri_proc_stat(pid, &stat);
+    return stat.start_time;
+}
+
+/*
+ * When a process was started that has begun since note_time: the kernel counts ticks of the same
+ * clock. Mostly none has passed meanwhile, and a file of /proc need not be made for the answer.
+ */
+static uint64_t find_start_time(const struct tri_child *child, uint32_t pid)
+{
+    uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+    uint64_t tick = child->began_us / tick_us;
+    return tri_monotonic_us() / tick_us == tick ? tick : read_start_time(pid);
+}
+
 /* Its process runs. The plan is used up. */
 static void note_start(struct tri_children *children, struct tri_child *child, uint32_t pid,
-                       struct tr_process_started *started)
+                       uint64_t start_time, struct tr_process_started *started)
 {
     enter_bucket(children, child, pid);
     children->running++;
     close_group(children, child, true);
     tri_process_plan_free(child->plan);
     child->plan = NULL;
-    /* The process is not reaped yet, so /proc/PID exists and the pid is still its own. */
-    struct tri_proc_stat stat = {0}; /* remains zero where /proc cannot be read */
-    (void)!tri_proc_stat(pid, &stat);
     *started = (struct tr_process_started){.key = child->entry->key,
                                            .pid = pid,
-                                           .start_time = stat.start_time,
+                                           .start_time = start_time,
                                            .started_ms = child->started_ms};
     if (child->timeout_ms != 0) {
         set_due(children, child, child->began_us / 1000 + child->timeout_ms);
@@ -477,7 +493,7 @@ static int launch_cold(struct tri_children *children, struct tri_child *child,
         end_unlaunched(child, failure.number, failure.reason);
         return TR_FAILED;
     }
-    note_start(children, child, pid, started);
+    note_start(children, child, pid, find_start_time(child, pid), started);
     return 0;
 }
 
@@ -513,7 +529,7 @@ struct tri_child *tri_children_started(struct tri_children *children,
     *error = 0;
     if (news.pid != 0) {
         note_time(child);
-        note_start(children, child, news.pid, started);
+        note_start(children, child, news.pid, read_start_time(news.pid), started);
     } else {
         *error = launch_cold(children, child, started);
     }

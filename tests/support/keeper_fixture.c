@@ -123,6 +123,7 @@ static void keep_frame(struct keeper_fixture *fixture, const struct tri_packet *
         assert_int_equal(tr_process_started_unpack(frame->body, frame->version, &value), 0);
         key = value.key;
         kept->pid = value.pid;
+        kept->start_time = value.start_time;
     } else if (frame->type == tr_process_refused_schema.id) {
         struct tr_process_refused value;
         assert_int_equal(tr_process_refused_unpack(frame->body, frame->version, &value), 0);

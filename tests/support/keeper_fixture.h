@@ -17,6 +17,7 @@ struct received {
     int64_t error; /* of process_refused */
     uint8_t phase; /* of process_state */
     uint32_t pid;
+    uint64_t start_time;           /* of process_started */
     struct tr_process_ended ended; /* its texts are those above */
 };
 

@@ -13,6 +13,7 @@
 
 #include "runtime/keeper/keeper.h"
 #include "runtime/keeper_client/keeper_end.h"
+#include "runtime/process/proc.h"
 #include "tests/support/helper_process.h"
 #include "tests/support/keeper_fixture.h"
 #include "tests/support/test.h"
@@ -34,6 +35,25 @@ static void exit_status_is_told(void **state)
         assert_true(end.ended.ended_ms >= end.ended.started_ms);
         struct received start = fixture_await(fixture, &tr_process_started_schema, key);
         assert_int_equal(start.pid, end.ended.pid);
+    }
+}
+
+/* It is what /proc has, also where a hundredth of a second passes while a process starts. */
+static void start_time_is_told(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    fixture_connect(fixture);
+    for (unsigned i = 0; i < 100; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "time/%u", i);
+        struct job job = {.key = key, .argv = {"/bin/sleep", "1000"}};
+        fixture_start(fixture, &job);
+        struct received start = fixture_await(fixture, &tr_process_started_schema, key);
+        struct tri_proc_stat stat;
+        assert_int_equal(tri_proc_stat(start.pid, &stat), 0);
+        assert_true(start.start_time == stat.start_time);
+        assert_int_equal(kill((pid_t)start.pid, SIGKILL), 0);
+        (void)fixture_await(fixture, &tr_process_ended_schema, key);
     }
 }
 
@@ -628,6 +648,7 @@ int main(int count, char **arguments)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_take_down)
     const struct CMUnitTest tests[] = {
         TEST(exit_status_is_told),
+        TEST(start_time_is_told),
         TEST(signal_is_told),
         TEST(usage_is_told),
         TEST(surroundings_are_as_promised),
