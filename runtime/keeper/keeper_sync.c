@@ -174,37 +174,47 @@ static bool was_made(const char *made, const char *name)
     return false;
 }
 
+static bool has_content(int parent, const char *name, const char *made, unsigned depth);
+
+/* Whether an entry is a non-empty file, a link, or a folder that holds such. */
+static bool is_content(int folder, const struct dirent64 *entry, unsigned depth)
+{
+    struct stat status = {.st_mode = (mode_t)DTTOIF(entry->d_type)};
+    bool is_known = entry->d_type == DT_DIR || entry->d_type == DT_LNK;
+    if (!is_known && fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return true;
+    }
+    return S_ISLNK(status.st_mode) || (S_ISREG(status.st_mode) && status.st_size > 0) ||
+           (S_ISDIR(status.st_mode) && has_content(folder, entry->d_name, NULL, depth + 1));
+}
+
 /*
- * Whether a folder holds anything that a process may have written: a non-empty file, a link, or a
- * folder that holds such. Names in `made` at the top level were made for the process and do not
- * count. If it cannot tell (too deep, unreadable), the answer is yes.
+ * Whether a folder holds anything that a process may have written. Names in `made` at the top level
+ * were made for the process and do not count. If it cannot tell (too deep, unreadable), the answer
+ * is yes. Most folders are empty: their entries are read without a stream, which asks more.
  */
 static bool has_content(int parent, const char *name, const char *made, unsigned depth)
 {
-    struct stat status;
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (folder == NULL || depth > TR_KEEPER_SYNC_DEPTH_MAX) {
-        if (folder != NULL) {
-            closedir(folder);
-        } else if (fd >= 0) {
-            close(fd);
-        }
-        return true;
-    }
+    union {
+        struct dirent64 first;
+        char bytes[4096];
+    } entries;
+    ssize_t size = -1;
     bool is_found = false;
-    const struct dirent *entry;
-    while (!is_found && (entry = readdir(folder)) != NULL) {
-        const char *at = entry->d_name;
-        if (strcmp(at, ".") == 0 || strcmp(at, "..") == 0 || was_made(made, at)) {
-            continue;
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    while (fd >= 0 && depth <= TR_KEEPER_SYNC_DEPTH_MAX && !is_found &&
+           (size = getdents64(fd, &entries, sizeof entries)) > 0) {
+        for (ssize_t at = 0; at < size && !is_found;) {
+            const struct dirent64 *entry = (const void *)(entries.bytes + at);
+            bool is_own = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+            is_found = is_own && !was_made(made, entry->d_name) && is_content(fd, entry, depth);
+            at += entry->d_reclen;
         }
-        is_found = fstatat(fd, at, &status, AT_SYMLINK_NOFOLLOW) != 0 || S_ISLNK(status.st_mode) ||
-                   (S_ISREG(status.st_mode) && status.st_size > 0) ||
-                   (S_ISDIR(status.st_mode) && has_content(fd, at, NULL, depth + 1));
     }
-    closedir(folder);
-    return is_found;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_found || size < 0;
 }
 
 /* Finishes the jobs whose processes have written nothing: they need no sync. */
