@@ -124,17 +124,20 @@ static int bring_up(struct removal *removal, int parent, const char *name)
 }
 
 /*
- * Most entries are files, so unlinking comes first and saves a stat. Folders are recognized by the
- * error: POSIX says EPERM, Linux says EISDIR.
+ * Unlinking comes first and saves a stat, unless the listing says that it is a folder. Others are
+ * recognized by the error: POSIX says EPERM, Linux says EISDIR.
  */
-static int remove_entry(struct removal *removal, int parent, const char *name, unsigned depth)
+static int remove_entry(struct removal *removal, int parent, const struct dirent *entry,
+                        unsigned depth)
 {
-    if (unlink_in(parent, name, 0)) {
-        return 0;
-    }
-    /* POSIX says EPERM, Linux says EISDIR. */
-    if (errno != EISDIR && errno != EPERM) {
-        return tri_below_error();
+    const char *name = entry->d_name;
+    if (entry->d_type != DT_DIR) {
+        if (unlink_in(parent, name, 0)) {
+            return 0;
+        }
+        if (errno != EISDIR && errno != EPERM) {
+            return tri_below_error();
+        }
     }
     return depth < DEPTH_MAX ? remove_folder(removal, parent, name, depth)
                              : bring_up(removal, parent, name);
@@ -158,7 +161,7 @@ static int pass(struct removal *removal, int fd, unsigned depth, size_t *count)
     const struct dirent *entry;
     while (error == 0 && (errno = 0, entry = readdir(folder)) != NULL) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            error = remove_entry(removal, fd, entry->d_name, depth);
+            error = remove_entry(removal, fd, entry, depth);
             (*count)++;
         }
     }
