@@ -319,6 +319,19 @@ static void turn(struct logged *self)
     }
 }
 
+/* What could not be applied stays in the log, for the next start. */
+static void close_both(struct logged *self)
+{
+    bool is_applied =
+        is_empty(self) && self->error == 0 && self->doubtful == NULL && self->broken == 0;
+    self->log->ops->close(self->log, is_applied);
+    tri_store_close(self->below);
+}
+
+/*
+ * After an error that is final commits may still come, and are refused; log and store stay until
+ * the end.
+ */
 static void *applier_main(void *argument)
 {
     struct logged *self = argument;
@@ -326,7 +339,11 @@ static void *applier_main(void *argument)
     while (!is_final(self->error) && !(self->is_closing && (is_empty(self) || self->error != 0))) {
         turn(self);
     }
+    while (!self->is_closing) {
+        pthread_cond_wait(&self->changed, &self->mutex);
+    }
     pthread_mutex_unlock(&self->mutex);
+    close_both(self);
     return NULL;
 }
 
@@ -630,23 +647,31 @@ static void logged_free(struct logged *self)
     tr_free(self);
 }
 
-/* What could not be applied stays in the log, for the next start. */
-static void logged_close(struct tri_store *store)
+/* The applier does what is left, and closes the log and the store below. */
+static void logged_leave(struct tri_store *store)
 {
     struct logged *self = of(store);
     if (self->has_thread) {
         pthread_mutex_lock(&self->mutex);
         self->is_closing = true;
+        pthread_cond_broadcast(&self->changed);
         pthread_mutex_unlock(&self->mutex);
         wake(self);
-        (void)pthread_join(self->thread, NULL);
-    } else if (self->broken == 0) {
-        (void)settle(self);
     }
-    bool is_applied =
-        is_empty(self) && self->error == 0 && self->doubtful == NULL && (self->broken == 0);
-    self->log->ops->close(self->log, is_applied);
-    tri_store_close(self->below);
+}
+
+static void logged_close(struct tri_store *store)
+{
+    struct logged *self = of(store);
+    if (self->has_thread) {
+        logged_leave(store);
+        (void)pthread_join(self->thread, NULL);
+    } else {
+        if (self->broken == 0) {
+            (void)settle(self);
+        }
+        close_both(self);
+    }
     logged_free(self);
 }
 
@@ -662,6 +687,7 @@ static const struct tri_store_ops logged_ops = {
     .maintain = logged_maintain,
     .release_memory = logged_release_memory,
     .explain = logged_explain,
+    .leave = logged_leave,
     .close = logged_close,
 };
 

@@ -790,9 +790,9 @@ static void stop_services(struct tr_host *host)
 
 /*
  * Workers, then the journal, then the services: each gets everything that those before it have
- * sent.
+ * sent. Behind the journal nobody uses the store.
  */
-void tr_host_stop(struct tr_host *host)
+static void stop_threads(struct tr_host *host, bool leaves_store)
 {
     if (!host->is_started) {
         return;
@@ -813,8 +813,16 @@ void tr_host_stop(struct tr_host *host)
         pthread_join(host->journal_thread, NULL);
         host->has_journal_thread = false;
     }
+    if (leaves_store && host->membership == NULL) { /* others hear of its end first */
+        tri_store_leave(host->store);
+    }
     stop_services(host);
     host->is_started = false;
+}
+
+void tr_host_stop(struct tr_host *host)
+{
+    stop_threads(host, false);
 }
 
 /* The journal before the workers, whose batches it takes. */
@@ -878,7 +886,7 @@ void tr_host_free(struct tr_host *host)
     if (host == NULL) {
         return;
     }
-    tr_host_stop(host);
+    stop_threads(host, true);
     close_links(host);
     if (host->end_taps != NULL) {
         host->end_taps(host);

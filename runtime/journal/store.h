@@ -236,6 +236,7 @@ struct tri_store_ops {
     int (*maintain)(struct tri_store *store);
     void (*release_memory)(struct tri_store *store);
     const char *(*explain)(struct tri_store *store);
+    void (*leave)(struct tri_store *store); /* NULL: closing does it all */
     void (*close)(struct tri_store *store);
 };
 
@@ -355,6 +356,17 @@ static inline void tri_store_release_memory(struct tri_store *store)
 static inline const char *tri_store_explain(struct tri_store *store)
 {
     return store->ops->explain(store);
+}
+
+/*
+ * Lets a store end beside its user, who only closes it any more, and has less to wait for then.
+ * NULL is fine.
+ */
+static inline void tri_store_leave(struct tri_store *store)
+{
+    if (store != NULL && store->ops->leave != NULL) {
+        store->ops->leave(store);
+    }
 }
 
 static inline void tri_store_close(struct tri_store *store)

@@ -340,6 +340,24 @@ static void test_closing_applies_all_and_leaves_no_log(void **state)
     stand_free(stand);
 }
 
+/* It applies all and closes what it has, while its user does something else. */
+static void test_a_store_that_is_left_ends_by_itself(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&patient);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 5, op_actor(1, 1, 1, "a")), 0);
+    assert_true(has_file(stand, "troupe.db-log0"));
+    tri_store_leave(store);
+    while (has_file(stand, "troupe.db-wal")) { /* the test's own limit ends a wait without end */
+        (void)poll(NULL, 0, 1);
+    }
+    assert_false(has_file(stand, "troupe.db-log0"));
+    tri_store_close(store);
+    expect_in_tables(stand, "1|1\n");
+    stand_free(stand);
+}
+
 /* A process that commits, and is killed with all of it in the log alone. */
 static void commit_and_die(struct stand *stand, uint64_t commits)
 {
@@ -554,6 +572,7 @@ int main(void)
         cmocka_unit_test(test_what_waits_for_the_tables_is_counted),
         cmocka_unit_test(test_the_tables_catch_up_when_they_can),
         cmocka_unit_test(test_closing_applies_all_and_leaves_no_log),
+        cmocka_unit_test(test_a_store_that_is_left_ends_by_itself),
         cmocka_unit_test(test_who_opens_it_behind_a_kill_sees_all),
         cmocka_unit_test(test_the_fence_stands_before_the_log),
         cmocka_unit_test(test_the_log_waits_for_room),
