@@ -510,9 +510,10 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
 static void close_all(struct tr_live *live)
 {
     tr_sweeper_end(live->sweeper);
-    tri_endpoint_close(live->endpoint);
+    tri_endpoint_leave(live->endpoint);
     tr_reader_close(live->reader); /* before the store's end: the last one tidies its log up */
     tr_host_free(live->host);
+    tri_endpoint_close(live->endpoint);
     if (live->engine != NULL) {
         tr_graph_registry_fini(&live->engine->registry);
         tr_free(live->engine);

@@ -115,17 +115,24 @@ int tri_endpoint_open(const char *folder, struct tri_endpoint **out)
 /* How long closing waits for the last answers to be sent. */
 #define LINGER_MS 200
 
+/* The library's threads do the rest, for which only the end of the context waits. */
+void tri_endpoint_leave(struct tri_endpoint *endpoint)
+{
+    if (endpoint != NULL && endpoint->router != NULL) {
+        (void)unlinkat(endpoint->folder, TR_ENDPOINT_NAME, 0);
+        (void)set_number(endpoint->router, ZMQ_LINGER, LINGER_MS);
+        zmq_close(endpoint->router);
+        endpoint->router = NULL;
+    }
+}
+
 void tri_endpoint_close(struct tri_endpoint *endpoint)
 {
     if (endpoint == NULL) {
         return;
     }
     zmq_msg_close(&endpoint->received);
-    if (endpoint->router != NULL) {
-        (void)unlinkat(endpoint->folder, TR_ENDPOINT_NAME, 0);
-        (void)set_number(endpoint->router, ZMQ_LINGER, LINGER_MS);
-        zmq_close(endpoint->router);
-    }
+    tri_endpoint_leave(endpoint);
     if (endpoint->context != NULL) {
         zmq_ctx_term(endpoint->context);
     }

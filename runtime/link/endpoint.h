@@ -62,6 +62,12 @@ struct tri_peer {
  */
 TR_MUST_USE int tri_endpoint_open(const char *folder, struct tri_endpoint **endpoint);
 
+/*
+ * Takes no more requests, and begins to send pending answers; only tri_endpoint_close may follow.
+ * Closing then takes less time. NULL is fine.
+ */
+void tri_endpoint_leave(struct tri_endpoint *endpoint);
+
 /* Closes it, and sends pending answers as far as possible at once; NULL is fine. */
 void tri_endpoint_close(struct tri_endpoint *endpoint);
 
