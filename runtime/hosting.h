@@ -47,8 +47,8 @@ struct tr_host_options {
     const struct tr_exchange *exchange; /* for its large documents; NULL: it refuses them */
     /* argv of the keeper of processes, NULL-terminated; NULL: no TR_SERVICE_PROCESSES */
     const char *const *keeper_command;
-    uint32_t jobs;                          /* processes at once; 0: one per core */
-    bool is_cold;                           /* no process is forked from a warm worker */
+    uint32_t jobs;          /* processes at once; 0: one per core */
+    bool is_cold;           /* no process is forked from a warm worker */
     const struct tr_secret_source *secrets; /* in order; they outlive the host */
     size_t secret_count;                    /* 0: the environment, then the user's folder */
     const struct tr_identity *identities;   /* of requests of http; they outlive the host */
@@ -73,6 +73,12 @@ struct tr_host_options {
     uint16_t aside_behaviour;  /* groups whose first actor has it may be set aside; 0: none */
     const uint64_t *lifted;    /* groups that are not set aside any more */
     size_t lifted_count;
+    /*
+     * Called with `opened_self` when the store is open, and no other engine can have it, before it
+     * is loaded: others may read it from now on. NULL: nothing.
+     */
+    void (*opened)(void *self);
+    void *opened_self;
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
     struct tr_bounds bounds;

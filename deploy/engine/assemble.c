@@ -94,6 +94,12 @@ static const char *find_python(struct tr_live *live)
     return live->python_folder;
 }
 
+static void begin_reader(void *self)
+{
+    struct tr_live *live = self;
+    tr_early_reader_begin(&live->early_reader, live->folder);
+}
+
 static int make_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
     const char *python = find_python(live);
@@ -128,6 +134,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .aside_behaviour = tr_workflow_behaviour.id,
         .lifted = options->lifted,
         .lifted_count = options->lifted_count,
+        .opened = begin_reader,
+        .opened_self = live,
         .is_balanced = true,
         .interrupt = live->signals,
         .program = live->engine,
@@ -507,10 +515,20 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     return 0;
 }
 
+/* Nobody has read anything, or the reader that was read with failed. */
+static void close_early_reader(struct tr_live *live)
+{
+    struct tr_reader *unused;
+    if (tr_early_reader_take(&live->early_reader, NULL, &unused) == 0) {
+        tr_reader_close(unused);
+    }
+}
+
 static void close_all(struct tr_live *live)
 {
     tr_sweeper_end(live->sweeper);
     tri_endpoint_leave(live->endpoint);
+    close_early_reader(live);
     tr_reader_close(live->reader); /* before the store's end: the last one tidies its log up */
     tr_host_free(live->host);
     tri_endpoint_close(live->endpoint);
@@ -622,10 +640,16 @@ int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_tex
 /* A reader waits for the tables by itself, but looks at them from outside, and now and then. */
 int tr_live_read(struct tr_live *live, char *explain, struct tr_reader **reader)
 {
+    int error = live->reader == NULL
+                    ? tr_early_reader_take(&live->early_reader, explain, &live->reader)
+                    : 0;
+    if (error != 0 && error != TR_NOT_FOUND) {
+        return error;
+    }
     bool is_open = live->reader != NULL;
     tr_host_catch_up(live->host);
-    int error = is_open ? tr_reader_refresh(live->reader)
-                        : tr_history_open(live->folder, explain, &live->reader);
+    error = is_open ? tr_reader_refresh(live->reader)
+                    : tr_history_open(live->folder, explain, &live->reader);
     if (error != 0) {
         if (is_open && explain != NULL) {
             (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(live->reader));

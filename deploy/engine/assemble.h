@@ -16,6 +16,7 @@
 #include "deploy/engine/calls.h"
 #include "deploy/engine/detached.h"
 #include "deploy/engine/dormant.h"
+#include "deploy/engine/early_reader.h"
 #include "deploy/retention/leftovers.h"
 #include "deploy/settings/settings.h"
 #include "runtime/journal/reader.h"
@@ -64,7 +65,8 @@ struct tr_live {
     const char *command;
     const struct tr_settings_file *settings; /* NULL: none */
     char folder[PATH_MAX];
-    struct tr_reader *reader;    /* tr_live_read; NULL: none yet */
+    struct tr_reader *reader; /* tr_live_read; NULL: none yet */
+    struct tr_early_reader early_reader;
     struct tr_live_calls *calls; /* of other threads */
     atomic_uint_fast64_t kept;   /* how often entities of Flyte's were kept or forgotten */
     int signals;                 /* deploy/common/signals.h */

@@ -421,6 +421,9 @@ static int assemble(struct tr_host *host, struct tr_host_options *options, char 
     host->owns_env = true;
     struct tri_store *store;
     error = open_store(options, explain, &store);
+    if (error == 0 && options->opened != NULL) {
+        options->opened(options->opened_self);
+    }
     if (error == 0) {
         host->store = store;
         error = keep_folder(host, options);
