@@ -23,6 +23,7 @@
 #include "schemas/runtime/process.h"
 
 /* Folders between the store and an attempt's: attempts, PROJECT, DOMAIN, EXEC. */
+#define ATTEMPTS "attempts"
 #define DEPTH 4
 
 /* Where an attempt works; the rest of its folder are logs. */
@@ -223,7 +224,7 @@ int tr_leftovers_remove(const struct tr_prune_request *request, char *explain,
         return fail(&leftovers, TR_SYSTEM, request->folder);
     }
     tr_arena_init(&leftovers.arena);
-    int error = walk(&leftovers, store, "attempts", 0, names);
+    int error = walk(&leftovers, store, ATTEMPTS, 0, names);
     tr_reader_close(leftovers.reader);
     tr_arena_fini(&leftovers.arena);
     close(store);
@@ -249,6 +250,12 @@ static void *sweep(void *argument)
 
 int tr_sweeper_start(const char *folder, struct tr_sweeper **out)
 {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/" ATTEMPTS, folder);
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
+        *out = NULL; /* nothing to sweep */
+        return 0;
+    }
     struct tr_sweeper *sweeper = tr_alloc_zero(1, sizeof *sweeper);
     if (sweeper == NULL) {
         return TR_MEMORY;
