@@ -49,6 +49,7 @@ struct tr_host_options {
     const char *const *keeper_command;
     uint32_t jobs;          /* processes at once; 0: one per core */
     bool is_cold;           /* no process is forked from a warm worker */
+    bool expects_processes; /* the keeper is started with the host, and not with the first one */
     const struct tr_secret_source *secrets; /* in order; they outlive the host */
     size_t secret_count;                    /* 0: the environment, then the user's folder */
     const struct tr_identity *identities;   /* of requests of http; they outlive the host */

@@ -94,6 +94,12 @@ static const char *find_python(struct tr_live *live)
     return live->python_folder;
 }
 
+/* Whether tasks of the type `process` run here, and not at a plugin's. */
+static bool runs_processes(const struct tr_live *live)
+{
+    return tr_engine_plugin(live->engine, tr_text_of("process")) == &tr_process_plugin;
+}
+
 static void begin_reader(void *self)
 {
     struct tr_live *live = self;
@@ -117,6 +123,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .keeper_command = live->keeper_command,
         .jobs = options->jobs,
         .is_cold = options->is_cold,
+        .expects_processes = options->expects_tasks && runs_processes(live),
         .secrets = live->settings != NULL ? live->settings->secrets.items : NULL,
         .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
         .identities = live->settings != NULL ? live->settings->identities.items : NULL,
@@ -504,7 +511,10 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
     int error = open_all(live, options, explain);
     if (error != 0) {
-        if (explain[0] == '\0') {
+        const char *words = live->host != NULL ? tr_host_explain(live->host) : "";
+        if (explain[0] == '\0' && words[0] != '\0') { /* a service could not go on meanwhile */
+            snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", words);
+        } else if (explain[0] == '\0') {
             snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine cannot start: %s",
                      tr_error_text(error));
         }
@@ -607,8 +617,7 @@ int tr_live_wake(struct tr_live *live, uint64_t execution)
 
 uint32_t tr_live_jobs(const struct tr_live *live)
 {
-    const struct tr_plugin *plugin = tr_engine_plugin(live->engine, tr_text_of("process"));
-    return plugin == &tr_process_plugin ? tr_host_jobs(live->host) : 0;
+    return runs_processes(live) ? tr_host_jobs(live->host) : 0;
 }
 
 int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_text domain,

@@ -36,6 +36,7 @@ struct tr_live_options {
     uint32_t jobs;        /* processes at once; 0: one per core */
     bool is_strict;       /* of tr_engine */
     bool is_cold;         /* none of them is forked from a warm worker */
+    bool expects_tasks;   /* of the type `process`, which are about to begin */
     const char *command;  /* what others are told this engine came with */
     bool lets_sleep;      /* what is unfinished sleeps, but for executions that are being aborted */
     bool fires_schedules; /* else they rest */

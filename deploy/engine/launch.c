@@ -146,7 +146,10 @@ static void take_launched(void *self, const struct tr_message *message)
 static void explain_silence(const struct tr_live *live, int error,
                             struct tr_launch_outcome *outcome)
 {
-    if (error == TR_CLOSED) {
+    const char *words = tr_host_explain(live->host);
+    if (words[0] != '\0') {
+        snprintf(outcome->message, sizeof outcome->message, "%s", words);
+    } else if (error == TR_CLOSED) {
         snprintf(outcome->message, sizeof outcome->message,
                  "the engine was told to end; `troupe list` says whether it goes on with the next");
     } else if (tr_host_waits_for(live->host) != 0) {

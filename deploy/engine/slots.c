@@ -14,11 +14,25 @@ struct widest {
     const struct tr_node *node;
 };
 
+static bool is_process(const struct tr_graph *graph, uint32_t task)
+{
+    return tr_text_equal(graph->tasks[task].type, tr_text_of("process"));
+}
+
+bool tr_slots_wanted(const struct tr_graph *graph)
+{
+    bool is_found = false;
+    for (uint32_t i = 0; i < graph->task_count && !is_found; i++) {
+        is_found = is_process(graph, i);
+    }
+    return is_found;
+}
+
 bool tr_slots_bound(const struct tr_graph *graph, const struct tr_node *node, uint32_t jobs)
 {
     return jobs > 0 && node->kind == TR_NODE_MAP && node->parallelism > jobs &&
            node->target_kind == TR_TARGET_TASK && node->target < graph->task_count &&
-           tr_text_equal(graph->tasks[node->target].type, tr_text_of("process"));
+           is_process(graph, node->target);
 }
 
 /* Recursion goes as deep as workflows nest. */

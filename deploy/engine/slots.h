@@ -6,6 +6,9 @@
 
 #include "actors/graph/compiled/graph.h"
 
+/* Whether a definition has tasks that run as processes. */
+bool tr_slots_wanted(const struct tr_graph *graph);
+
 /* Whether the elements of a map are processes of which fewer may run than the map lets. */
 bool tr_slots_bound(const struct tr_graph *graph, const struct tr_node *node, uint32_t jobs);
 

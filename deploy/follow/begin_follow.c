@@ -81,6 +81,7 @@ enum tr_exit_status tr_begin_and_follow(struct tr_beginning *beginning)
                                                         &beginning->prepared->settings, &options);
     if (status == TR_EXIT_DONE) {
         options.lets_sleep = true;
+        options.expects_tasks = tr_slots_wanted(beginning->prepared->graph);
         status = tr_connect_or_open(invocation, &options, &connection);
     }
     if (status == TR_EXIT_DONE) {

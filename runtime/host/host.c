@@ -381,6 +381,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     host->keeper_command = options->keeper_command;
     host->jobs = tri_process_jobs(options->jobs);
     host->is_cold = options->is_cold;
+    host->expects_processes = options->expects_processes;
     host->interrupt = options->interrupt;
     host->http_receiver_timeout_ms = options->http_receiver_timeout_ms;
     host->secrets = options->secrets;
@@ -698,6 +699,7 @@ static int start_services(struct tr_host *host)
             .keeper_command = host->keeper_command,
             .jobs = host->jobs,
             .is_cold = host->is_cold,
+            .is_expected = host->expects_processes,
             .secrets = host->secrets,
             .secret_count = host->secret_count,
             .search_variable = host->search_variable,

@@ -44,6 +44,7 @@ struct tr_host {
     const char *const *keeper_command;
     uint32_t jobs;
     bool is_cold;
+    bool expects_processes;
     int interrupt;
     uint32_t http_receiver_timeout_ms;
     const struct tr_secret_source *secrets;

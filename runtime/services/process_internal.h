@@ -24,6 +24,7 @@ struct tri_process_service {
     uint64_t claim_end_ns;             /* after this no actor will ask for unclaimed ends */
     uint32_t unclaimed_ms;
     bool is_cold;
+    bool is_expected; /* calls are about to come */
     struct tri_attempt_folders folders;
     struct tri_secrets *secrets;
     struct tri_sweep *sweep;       /* started with the first folder to remove */

@@ -13,6 +13,7 @@
  */
 #include "runtime/services/process_service.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -21,6 +22,9 @@
 #include "runtime/services/process_internal.h"
 
 #define WAIT_NS 200000000
+
+/* The same while a call waits for the keeper: it is not woken then, for its end in particular. */
+#define KEEPER_WAIT_MS 10
 
 /* How long the processes of a host that leaves its work to another may take to end. */
 #define END_MS 10000
@@ -376,7 +380,10 @@ static bool may_begin(const struct tri_process_service *service)
     return service->hosts == NULL || service->hosts->may_begin(service->hosts->self);
 }
 
-/* The first call starts the keeper. Calls wait until it is up and has room, or has failed. */
+/*
+ * The first call starts the keeper, if none was expected. Calls wait until it is up and has room,
+ * or has failed.
+ */
 static bool is_ready(struct tri_process_service *service)
 {
     if (service->failure != 0) {
@@ -685,6 +692,21 @@ static void take_last(struct tri_process_service *service)
     } while (service->taken != before);
 }
 
+/*
+ * Until something happens. While a call waits for the keeper no other is taken, and the link, in
+ * which more of them lie, would end each wait at once.
+ */
+static void rest(struct tri_process_service *service)
+{
+    int keeper = tri_keeper_client_fd(service->client);
+    if (service->has_frame) {
+        struct pollfd news = {.fd = keeper, .events = POLLIN};
+        (void)poll(&news, 1, KEEPER_WAIT_MS);
+    } else {
+        tri_channel_wait_also(service->base.sender.link, keeper, WAIT_NS);
+    }
+}
+
 static void *service_main(void *argument)
 {
     struct tri_process_service *service = argument;
@@ -693,6 +715,9 @@ static void *service_main(void *argument)
     if (error != 0) {
         tri_service_fail(base, error);
         return NULL;
+    }
+    if (service->is_expected && may_begin(service)) {
+        tri_keeper_client_connect(service->client);
     }
     while (!atomic_load(&base->is_stopping)) {
         take_events(service);
@@ -704,8 +729,7 @@ static void *service_main(void *argument)
         tri_keeper_client_flush(service->client);
         tri_sender_flush(&base->sender);
         if (!can_go_on(service) && !tri_process_runs_are_due(service)) {
-            tri_channel_wait_also(base->sender.link, tri_keeper_client_fd(service->client),
-                                  WAIT_NS);
+            rest(service);
         }
     }
     take_last(service);
@@ -732,6 +756,7 @@ static int start(struct tri_process_service *service,
     service->keeper_command = options->keeper_command;
     service->self = options->self;
     service->is_cold = options->is_cold;
+    service->is_expected = options->is_expected;
     service->unclaimed_ms =
         options->unclaimed_ms != 0 ? options->unclaimed_ms : TR_PROCESS_UNCLAIMED_MS;
     if (error == 0) {

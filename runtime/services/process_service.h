@@ -72,6 +72,7 @@ struct tri_process_service_options {
     const char *search_folder;
     struct tr_variable_maker variables;
     bool is_cold;                          /* nothing is forked from warm workers */
+    bool is_expected;                      /* a keeper is looked for before the first call */
     uint32_t unclaimed_ms;                 /* 0: TR_PROCESS_UNCLAIMED_MS */
     const struct tri_process_hosts *hosts; /* NULL: the store has no others */
     /*
@@ -90,7 +91,10 @@ uint32_t tri_process_jobs(uint32_t jobs);
 void tri_process_service_figures(const struct tri_process_service *service,
                                  struct tr_service_figures *figures);
 
-/* Starts it; the keeper is started with the first call. TR_MEMORY, TR_SYSTEM, TR_INVALID. */
+/*
+ * Starts it; the keeper is started with the first call, or at once where calls are expected.
+ * TR_MEMORY, TR_SYSTEM, TR_INVALID.
+ */
 TR_MUST_USE int tri_process_service_start(const struct tri_process_service_options *options,
                                           struct tri_process_service **service);
 

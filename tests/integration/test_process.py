@@ -2,10 +2,12 @@
 """A process task: everything that the language's description of it promises, with a real keeper."""
 
 import datetime
+import fcntl
 import json
 import os
 import pathlib
 import signal
+import subprocess
 import unittest
 
 from program import LIMIT_S, ProgramTest, wait_until
@@ -532,6 +534,30 @@ workflows:
         self.write("go", "")
         self.assertEqual(running.end()[0], 0)
         self.assertEqual(sorted(self.ran()), list(range(self.WIDTH)))
+
+    def test_who_waits_for_the_keeper_rests(self):
+        """Another has its lock, and the link is full of calls: they are not looked at in vain."""
+        self.task("true", inputs={"a": "int"}, node="{map: t, with: {a: $a}}",
+                  workflow="inputs: {a: [int]}")
+        self.write("inputs.json", json.dumps({"a": list(range(2000))}))
+        self.store.mkdir()
+        with open(self.store / "keeper.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            running = self.start("run", "flow.yaml", "--inputs", "inputs.json")
+            tasks = pathlib.Path(f"/proc/{running.process.pid}/task")
+
+            def is_busy():
+                states = [task.read_text().rpartition(")")[2].split()[0]
+                          for task in tasks.glob("*/stat")]
+                return "R" in states
+
+            looks = []
+            while len(looks) < 200:
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    running.process.wait(0.01)
+                looks.append(is_busy())
+            self.assertLess(sum(looks[100:]), 50)
+        self.assertEqual(running.end()[0], 0)
 
     def test_slots_that_bound_a_map_are_told_of(self):
         self.WIDTH = 20
