@@ -217,6 +217,16 @@ TR_MUST_USE int tr_reply_deferred(struct tr_context *context, struct tr_deferred
 TR_MUST_USE int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
                          const struct tr_spawn_options *options, struct tr_ref *child);
 
+/*
+ * The singleton of a behaviour, a name and a shard (tr_host_singleton), on whatever host it is,
+ * valid at once. If it has not begun it begins before it gets what this handler says to it from now
+ * on. Two names have one place with a chance of one in 2^42; what is said to the second is then
+ * heard by the first. TR_INVALID: the name is empty or too long, or this host was not told of
+ * partitions; TR_LIMIT, TR_MEMORY.
+ */
+TR_MUST_USE int tr_singleton(struct tr_context *context, const struct tr_behaviour *behaviour,
+                             struct tr_text name, uint32_t shard, struct tr_ref *singleton);
+
 /* The hint for tr_tell_hinted of the child that was spawned last. */
 uint32_t tr_spawned_hint(const struct tr_context *context);
 

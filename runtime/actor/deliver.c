@@ -145,10 +145,15 @@ struct tri_message *tri_mailbox_pop(struct tri_worker *worker, struct tri_actor 
     return message;
 }
 
-/* A control that is a question, too. */
 static bool begins_singleton(const struct tri_message *message)
 {
     return tr_envelope_get(message->bytes, 16, type) == tr_begin_singleton_schema.id;
+}
+
+/* A control that is a question, too, where a program says it. */
+static bool asks_for_singleton(const struct tri_message *message)
+{
+    return begins_singleton(message) && tr_group_is_host(tri_message_from(message).key.group);
 }
 
 /* Answers a question with its failure. */
@@ -204,7 +209,7 @@ static void remember(struct tri_worker *worker, const struct tri_message *messag
 void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int reason)
 {
     uint8_t kind = tr_envelope_get(message->bytes, 8, kind);
-    if (kind == TR_KIND_ASK || kind == TR_KIND_CALL || begins_singleton(message)) {
+    if (kind == TR_KIND_ASK || kind == TR_KIND_CALL || asks_for_singleton(message)) {
         answer_failed(worker, message, reason);
     }
     if (kind == TR_KIND_CONTROL) {
@@ -359,8 +364,7 @@ void tri_deliver_here(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
-/* Keeps a message whose receiver may still be spawned here. */
-static void wait_for_spawn(struct tri_worker *worker, struct tri_message *message)
+void tri_deliver_later(struct tri_worker *worker, struct tri_message *message)
 {
     if (worker->unspawned_count >= TR_UNSPAWNED_MESSAGES_MAX) {
         tri_dead_letter(worker, message, TR_NO_ACTOR);
@@ -395,6 +399,28 @@ void tri_deliver_unspawned(struct tri_worker *worker, struct tr_key spawned)
 }
 
 /*
+ * What a group of this host has said goes to the new host of a partition that is given, in the
+ * order in which it was said. What came from another host stays: it keeps the partition here
+ * (../host/give.h), and comes to its receiver when that is said.
+ */
+void tri_deliver_waiting(struct tri_worker *worker)
+{
+    struct tri_message *message = worker->unspawned;
+    worker->unspawned = NULL;
+    worker->unspawned_count = 0;
+    while (message != NULL) {
+        struct tri_message *next = message->next;
+        if (tri_is_remote(worker, tri_message_to(message).group) &&
+            tri_is_remote(worker, tri_message_from(message).key.group)) {
+            tri_deliver_later(worker, message);
+        } else {
+            tri_deliver(worker, message, 0);
+        }
+        message = next;
+    }
+}
+
+/*
  * The receiver should be here and is not: it has ended, its group is set aside, or it is not
  * spawned yet. The counter of spawns distinguishes the first from the last: a serial below it was
  * assigned, so its actor has ended. Only the worker of origin has the counter.
@@ -406,12 +432,16 @@ static void deliver_absent(struct tri_worker *worker, struct tri_message *messag
         tri_singleton_begin(worker, message);
         return;
     }
+    if (TR_UNLIKELY(tri_singleton_may_come(worker, to.group))) {
+        tri_deliver_later(worker, message);
+        return;
+    }
     const struct tri_group *group = tri_group_find(worker, to.group);
     bool is_from_here = (to.serial & (TR_WORKERS_MAX - 1)) == worker->index;
     bool may_come =
         group != NULL && !group->is_ended; /* an ended one may still have an interhost actor */
     if (may_come && (group->is_aside || (is_from_here && to.serial >> 4 >= group->next_spawn))) {
-        wait_for_spawn(worker, message);
+        tri_deliver_later(worker, message);
     } else {
         tri_dead_letter(worker, message, TR_NO_ACTOR);
     }

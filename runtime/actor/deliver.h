@@ -21,6 +21,12 @@ void tri_deliver_here(struct tri_worker *worker, struct tri_actor *actor,
 /* An actor was spawned: moves messages that waited for it to its mailbox. */
 void tri_deliver_unspawned(struct tri_worker *worker, struct tr_key spawned);
 
+/* Keeps a message whose receiver may still begin here; the store has it meanwhile. */
+void tri_deliver_later(struct tri_worker *worker, struct tri_message *message);
+
+/* Delivers all that waits so again: what it waits for may have changed. */
+void tri_deliver_waiting(struct tri_worker *worker);
+
 /* Makes a message of the runtime itself and delivers it. Always has memory: a reserve. */
 void tri_deliver_signal(struct tri_worker *worker, const struct tri_heading *heading,
                         const struct tr_schema *schema, const void *body);

@@ -308,6 +308,21 @@ static int send_control(struct tr_context *context, struct tr_ref to,
     return send(context, &heading, 0, schema, body);
 }
 
+int tr_singleton(struct tr_context *context, const struct tr_behaviour *behaviour,
+                 struct tr_text name, uint32_t shard, struct tr_ref *singleton)
+{
+    const struct tr_begin_singleton begin = {.behaviour = behaviour->id, .name = name};
+    struct tr_ref to;
+    int error = tri_singleton_ref(context->worker->shared, name, shard, &to);
+    if (error == 0) {
+        error = send_control(context, to, &tr_begin_singleton_schema, &begin);
+    }
+    if (error == 0) {
+        *singleton = to;
+    }
+    return error;
+}
+
 /* Undoes a key, and a group that it would have begun. */
 static void undo_key(struct tri_worker *worker, const struct tr_spawn_options *request,
                      struct tr_key key)

@@ -308,6 +308,8 @@ void tri_parent_addresses_fini(struct tri_worker *worker);
  */
 TR_MUST_USE int tri_singleton_ref(const struct tri_shared *shared, struct tr_text name,
                                   uint32_t shard, struct tr_ref *singleton);
+/* Whether a message to one that is not here has to wait, since nobody may begin it just now. */
+bool tri_singleton_may_come(const struct tri_worker *worker, uint64_t group);
 /* A begin_singleton for one that is not here, on the worker of its key; takes the message. */
 void tri_singleton_begin(struct tri_worker *worker, struct tri_message *message);
 /* The same for one that is here: says so, or that this key has another name (TR_EXISTS). */

@@ -14,6 +14,10 @@
  *
  * In a partition that is withheld (../host/give.h) none begins: it may be given, and whoever gets
  * it has nothing to load.
+ *
+ * A program asks for one, and hears why it could not begin. An actor only tells it to begin, ahead
+ * of what it has to say (tr_singleton): that must not be lost, so it is no reason that there is
+ * little memory, and in a withheld partition both wait until it is known who has it.
  */
 #include "runtime/actor/deliver.h"
 
@@ -47,9 +51,17 @@ int tri_singleton_ref(const struct tri_shared *shared, struct tr_text name, uint
     return 0;
 }
 
+static bool is_asked(const struct tr_message *question)
+{
+    return tr_group_is_host(question->from.key.group);
+}
+
 static void answer(struct tri_worker *worker, const struct tr_message *question, int reason,
                    struct tr_ref actor)
 {
+    if (!is_asked(question)) {
+        return;
+    }
     struct tr_control_reply reply = {.reason = (uint32_t)-reason, .actor = actor};
     struct tri_heading heading = tri_worker_heading(worker, question->from, NULL);
     heading.kind = TR_KIND_REPLY;
@@ -101,6 +113,17 @@ static bool is_withheld(const struct tri_worker *worker, uint64_t group)
     return partition < TR_PARTITIONS_MAX && worker->owners.withheld[partition];
 }
 
+bool tri_singleton_may_come(const struct tri_worker *worker, uint64_t group)
+{
+    return is_withheld(worker, group) && (group >> 4 & OF_SINGLETONS) == OF_SINGLETONS;
+}
+
+static int may_begin(const struct tri_worker *worker, uint64_t group)
+{
+    int error = tri_group_may_begin(worker->shared);
+    return error == 0 && is_withheld(worker, group) ? TR_BUSY : error;
+}
+
 static int begin_here(struct tri_worker *worker, struct tr_key key,
                       const struct tr_begin_singleton *begin, struct tri_actor **actor)
 {
@@ -109,13 +132,7 @@ static int begin_here(struct tri_worker *worker, struct tr_key key,
     if (index < 0) {
         return TR_UNKNOWN_TYPE;
     }
-    int error = tri_group_may_begin(worker->shared);
-    if (error == 0 && is_withheld(worker, key.group)) {
-        error = TR_BUSY;
-    }
-    if (error == 0) {
-        error = take_serial(worker, key);
-    }
+    int error = take_serial(worker, key);
     if (error == 0) {
         error = tri_actor_new(worker, &spec, actor);
         if (error != 0) {
@@ -142,12 +159,21 @@ static void open_here(struct tri_worker *worker, struct tri_actor *actor)
 void tri_singleton_begin(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_message question = tri_message_view(message);
+    struct tr_key key = tri_message_to(message);
     struct tr_begin_singleton begin;
     struct tri_actor *actor = NULL;
-    int error = tr_message_read(&question, begin_singleton, &begin);
-    if (error == 0) {
-        error = begin_here(worker, tri_message_to(message), &begin, &actor);
+    if (!is_asked(&question) && is_withheld(worker, key.group)) {
+        tri_deliver_later(worker, message);
+        return;
     }
+    int error = tr_message_read(&question, begin_singleton, &begin);
+    if (error == 0 && is_asked(&question)) {
+        error = may_begin(worker, key.group);
+    }
+    if (error == 0) {
+        error = begin_here(worker, key, &begin, &actor);
+    }
+    TR_ASSERT(is_asked(&question) || error != TR_MEMORY); /* what follows must not be lost */
     if (error == 0) {
         open_here(worker, actor);
     }

@@ -585,6 +585,7 @@ void tri_remote_on_owners(struct tri_worker *worker, const struct tr_message *me
         return;
     }
     find_neighbours(worker);
+    tri_deliver_waiting(worker);
     hear_early_views(worker);
     tell_interhost_actors(worker, &tr_interhost_view_schema,
                           &(struct tr_interhost_view){.view = told.view});

@@ -90,6 +90,7 @@ static int withhold(struct tri_worker *worker, const struct tr_adopting *adoptin
     const struct tri_give *give = (const struct tri_give *)adopting;
     (void)at;
     memcpy(worker->owners.withheld, give->withheld, sizeof give->withheld);
+    tri_deliver_waiting(worker);
     tri_cut_flush(worker);
     return 0;
 }

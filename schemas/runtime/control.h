@@ -146,7 +146,7 @@
 
 /*
  * To the key of a singleton: it begins if it is not there (runtime/actor/singleton.c). The answer
- * is a control_reply.
+ * is a control_reply; an actor that says it (tr_singleton) gets none.
  */
 #define TR_BEGIN_SINGLETON_FIELDS(FIELD, ARRAY) \
     FIELD(u32, behaviour, 1, 0)                 \
