@@ -53,6 +53,7 @@ struct tr_engine {
     const char *sendmail;     /* the program that sends mail; NULL: TR_SENDMAIL */
     const char *mail_from;    /* whom mail is from; NULL: as that program says */
     const char *store_folder; /* absolute; NULL: no store, no files */
+    uint32_t launcher_shards; /* of a project and domain (launcher_shard.h); 0 or 1: one alone */
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
     uint64_t memory_max;      /* of all that it has in hand; 0: no bound */
     bool fires_schedules;     /* else they rest */

@@ -126,7 +126,7 @@
 #define TR_ASIDE_ENDS 2
 #define TR_ASIDE_MAX 64
 
-/* Messages of one worker to actors not spawned yet. */
+/* Messages of one worker to actors that are not there yet. */
 #define TR_UNSPAWNED_MESSAGES_MAX 4096
 
 /* Dead letters kept in memory for people (all are counted). */
@@ -199,6 +199,9 @@
 /* Other hosts of one host, and bytes of where one listens, such as "tcp://HOST:PORT". */
 #define TR_HOSTS_MAX 64
 #define TR_HOST_ADDRESS_BYTES 280
+
+/* Launchers of one project and domain, where several hosts work on one store. */
+#define TR_LAUNCHER_SHARDS 64U
 
 /* Groups that are not with their partition. */
 #define TR_ROUTES_MAX 65536

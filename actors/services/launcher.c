@@ -18,8 +18,8 @@
 #include "actors/history/history.h"
 #include "actors/services/growth.h"
 #include "actors/services/launch_run.h"
+#include "actors/services/launcher_shard.h"
 #include "actors/store/index.h"
-#include "actors/store/task_name.h"
 #include "schemas/engine/retention.h"
 #include "schemas/engine/state_workflow.h"
 #include "schemas/runtime/archive.h"
@@ -107,14 +107,6 @@ static struct tr_bytes plan_bytes(const struct plan_key *key)
     return (struct tr_bytes){.data = (const uint8_t *)key, .size = sizeof *key};
 }
 
-/* The number of a launch plan that bounds its executions; 0: it does not, or there is none. */
-static uint64_t plan_number(const struct tr_plan *plan)
-{
-    return plan == NULL || plan->run.executions_max == 0
-               ? 0
-               : tr_fnv_64(TR_FNV_64_BEGIN, bytes_of(plan->name));
-}
-
 /* A value that an older engine wrote is shorter; what it lacks is zeros. */
 static struct known known_of(struct tr_bytes value)
 {
@@ -164,6 +156,14 @@ static int count_by(struct tr_context *context, struct tr_launcher_state *state,
     return error;
 }
 
+/* The program has handed the graph over, or the handler shares it (handle_launch). */
+static void hold_graph(const struct launch *launch)
+{
+    bool is_there = tr_graph_registry_hold(&tr_engine_of(launch->context)->registry, launch->number,
+                                           tr_self(launch->context).key.group);
+    TR_ASSERT(is_there);
+}
+
 /* --------------------------------------------------------------- refusals */
 
 /* Always false, so that a check can end with it. `why` has to outlive the handler. */
@@ -189,7 +189,10 @@ static bool is_name(struct tr_text name)
     return name.size > 0 && name.size <= TR_NAME_BYTES_MAX;
 }
 
-/* Finds the graph, and whether it has what is to be launched. */
+/*
+ * Finds the graph, and whether it has what is to be launched. The handler shares it until its end:
+ * another launcher that holds it may release it meanwhile.
+ */
 static bool check_graph(struct launch *launch)
 {
     const struct tr_launch *request = &launch->request;
@@ -197,12 +200,11 @@ static bool check_graph(struct launch *launch)
         return refuse(launch, TR_INVALID, "its definition's name is no SHA-256");
     }
     struct tr_graph_registry *registry = &tr_engine_of(launch->context)->registry;
-    launch->number = tr_graph_number(request->graph.data);
-    launch->graph = tr_graph_registry_find(registry, launch->number);
-    if (launch->graph == NULL ||
-        memcmp(launch->graph->hash, request->graph.data, TR_GRAPH_HASH_BYTES) != 0) {
+    if (!tr_graph_registry_share(registry, request->graph.data)) {
         return refuse(launch, TR_NOT_FOUND, "the engine does not have its definition");
     }
+    launch->number = tr_graph_number(request->graph.data);
+    launch->graph = tr_graph_registry_find(registry, launch->number);
     if (request->workflow >= launch->graph->workflow_count) {
         return refuse(launch, TR_NOT_FOUND, "its definition has no such workflow");
     }
@@ -378,7 +380,7 @@ static bool check_room(struct launch *launch)
 /* A launch plan may say how many of its executions run at once (Flyte's concurrency policy). */
 static bool check_concurrency(struct launch *launch, int *error)
 {
-    struct plan_key key = {.plan = plan_number(plan_of(launch))};
+    struct plan_key key = {.plan = tr_launcher_plan(plan_of(launch))};
     uint64_t count = 0;
     if (key.plan == 0) {
         return true;
@@ -518,7 +520,7 @@ static int begin(struct launch *launch)
         error = count_one_more(launch);
     }
     if (error == 0) {
-        tr_graph_registry_hold(&tr_engine_of(launch->context)->registry, launch->number);
+        hold_graph(launch);
     }
     return error;
 }
@@ -551,8 +553,11 @@ static int handle_launch(struct tr_context *context, struct tr_launcher_state *s
                    check_inputs(&launch) && check_fixed(&launch) && merge_labels(&launch, &error) &&
                    merge_run(&launch, &error) && check_concurrency(&launch, &error);
     if (error == 0 && is_fine) {
-        launch.plan = plan_number(plan_of(&launch));
+        launch.plan = tr_launcher_plan(plan_of(&launch));
         error = begin(&launch);
+    }
+    if (launch.graph != NULL) {
+        tr_graph_registry_drop(&tr_engine_of(context)->registry, launch.number);
     }
     tr_buffer_fini(&launch.labels);
     tr_buffer_fini(&launch.environment);
@@ -577,7 +582,8 @@ static int forget(struct tr_context *context, struct tr_launcher_state *state,
         error = count_by(context, state, graph_key(&known->graph), -1, &count);
     }
     if (error == 0 && count == 0) {
-        tr_graph_registry_release(&tr_engine_of(context)->registry, known->graph);
+        tr_graph_registry_release(&tr_engine_of(context)->registry, known->graph,
+                                  tr_self(context).key.group);
     }
     state->live -= error == 0 ? 1 : 0;
     return error;
@@ -609,29 +615,61 @@ static int handle_ended(struct tr_context *context, struct tr_launcher_state *st
     return error != 0 ? error : forget(context, state, &ended, &known);
 }
 
+/* What is held of the graphs that executions run. */
+struct holding {
+    struct tr_context *context;
+    struct tr_graph_held held;
+};
+
+/* Launch plans are counted in the same index. */
+static int hold_one(void *self, struct tr_bytes key, struct tr_bytes value)
+{
+    struct holding *holding = self;
+    struct tr_graph_registry *registry = &tr_engine_of(holding->context)->registry;
+    uint64_t graph;
+    (void)value;
+    if (key.size != sizeof graph) {
+        return 0;
+    }
+    memcpy(&graph, key.data, sizeof graph);
+    bool is_held = tr_graph_registry_hold(registry, graph, tr_self(holding->context).key.group);
+    holding->held.graphs++;
+    holding->held.lacking += is_held ? 0 : 1;
+    return 0;
+}
+
+static int hold_all(struct holding *holding, const struct tr_launcher_state *state)
+{
+    struct tr_index graphs = graphs_of(state);
+    holding->held.executions = state->live;
+    return tr_index_walk(holding->context, &graphs, hold_one, holding);
+}
+
+/* The index of graphs has an entry only for what is run. */
+static int hold_named(struct holding *holding, const struct tr_launcher_state *state)
+{
+    struct tr_bytes key = graph_key(&holding->held.graph);
+    int error = count_get(holding->context, state, key, &holding->held.executions);
+    return error != 0 || holding->held.executions == 0
+               ? error
+               : hold_one(holding, key, (struct tr_bytes){0});
+}
+
 /*
- * The program holds a graph at the start of an engine, for executions that the store has. Without
- * executions of it the program need not keep the graph: the answer says how many there are.
+ * The program holds graphs at the start of an engine, and where executions have come from another
+ * host. Without executions of one the program need not keep it: the answer says how many there are.
  */
 static int handle_hold(struct tr_context *context, const struct tr_launcher_state *state,
                        const struct tr_message *message)
 {
     struct tr_graph_hold hold;
-    struct tr_graph_held held;
-    struct tr_graph_registry *registry = &tr_engine_of(context)->registry;
+    struct holding holding = {.context = context};
     int error = tr_message_read(message, graph_hold, &hold);
-    held.graph = hold.graph;
-    if (error != 0) {
-        return error;
+    holding.held.graph = hold.graph;
+    if (error == 0) {
+        error = hold.graph == 0 ? hold_all(&holding, state) : hold_named(&holding, state);
     }
-    error = count_get(context, state, graph_key(&hold.graph), &held.executions);
-    if (error != 0) {
-        return error;
-    }
-    if (held.executions > 0 && tr_graph_registry_find(registry, hold.graph) != NULL) {
-        tr_graph_registry_hold(registry, hold.graph);
-    }
-    return tr_reply(context, message, &tr_graph_held_schema, &held);
+    return error != 0 ? error : tr_reply(context, message, &tr_graph_held_schema, &holding.held);
 }
 
 /* -------------------------------------------- what came from another store */
@@ -662,7 +700,7 @@ static int import_execution(struct launch *launch, const struct tr_execution_imp
         error = count_one_more(launch);
     }
     if (error == 0) {
-        tr_graph_registry_hold(&tr_engine_of(launch->context)->registry, launch->number);
+        hold_graph(launch);
     }
     return error;
 }

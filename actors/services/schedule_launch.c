@@ -6,6 +6,7 @@
  * handler.
  */
 #include "actors/graph/value/literal.h"
+#include "actors/services/launcher_shard.h"
 #include "actors/services/schedule.h"
 
 #include <stdio.h>
@@ -78,8 +79,8 @@ int tr_schedule_inputs(const struct tr_graph *graph, const struct tr_plan *plan,
 }
 
 /*
- * Asks the launcher, without a time limit: it lives in the same store and always answers. The name
- * is made from plan and time, so asking again after a crash cannot start a second execution.
+ * Asks the launcher, without a time limit: it lives in the same store and always answers, or its
+ * host is lost and the schedule is told so. The name is made from plan and time, so asking again after a crash cannot start a second execution.
  */
 int tri_schedule_launch(struct tri_schedule *schedule)
 {
@@ -87,6 +88,7 @@ int tri_schedule_launch(struct tri_schedule *schedule)
     char cause[sizeof "schedule " + TR_SCHEDULE_NAME_BYTES];
     const struct tr_graph *graph = schedule->graph;
     const struct tr_plan *plan = schedule->plan;
+    struct tr_ref launcher = schedule->state->launcher;
     struct tr_buffer inputs;
     tr_schedule_name(plan->name, schedule->state->fire, name);
     int size =
@@ -101,8 +103,11 @@ int tri_schedule_launch(struct tri_schedule *schedule)
         .inputs = tr_buffer_bytes(&inputs),
         .cause = {.data = cause, .size = (size_t)size},
     };
+    if (error == 0 && tr_launcher_has_shards(tr_engine_of(schedule->context))) {
+        error = tr_launcher_choose(schedule->context, graph, launch.plan, launch.name, &launcher);
+    }
     if (error == 0) {
-        error = tr_ask(schedule->context, schedule->state->launcher, &tr_launch_schema, &launch, 0,
+        error = tr_ask(schedule->context, launcher, &tr_launch_schema, &launch, 0,
                        &schedule->state->call);
     }
     tr_buffer_fini(&inputs);

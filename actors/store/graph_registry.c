@@ -85,39 +85,51 @@ static struct tri_registered_graph *find_free(struct tr_graph_registry *registry
 }
 
 /* Takes the graph of a place away, if it has one. */
-static struct tr_graph *take(struct tr_graph_registry *registry, struct tri_registered_graph *place)
+static struct tri_graph_holders *take(struct tr_graph_registry *registry,
+                                      struct tri_registered_graph *place)
 {
-    struct tr_graph *graph = atomic_exchange(&place->graph, NULL);
-    if (graph != NULL) {
-        registry->count--;
-    }
-    return graph;
+    struct tri_graph_holders *taken = place->holders;
+    atomic_store(&place->graph, NULL);
+    place->holders = NULL;
+    registry->count -= taken != NULL ? 1 : 0;
+    return taken;
 }
 
 /* The same where nobody holds it; the caller frees it. */
-static struct tr_graph *take_unheld(struct tr_graph_registry *registry,
-                                    struct tri_registered_graph *place)
+static struct tri_graph_holders *take_unheld(struct tr_graph_registry *registry,
+                                             struct tri_registered_graph *place)
 {
-    bool is_held = place->program_holds > 0 || place->is_launchers || place->is_schedules;
+    const struct tri_graph_holders *holders = place->holders;
+    bool is_held = holders != NULL &&
+                   (holders->program > 0 || holders->launcher_count > 0 || holders->is_schedules);
     return is_held ? NULL : take(registry, place);
+}
+
+/* Behind the turn, because freeing a large graph takes long. */
+static void free_taken(struct tri_graph_holders *taken)
+{
+    if (taken != NULL) {
+        tr_graph_free(taken->graph);
+        tr_free(taken);
+    }
 }
 
 void tr_graph_registry_fini(struct tr_graph_registry *registry)
 {
     struct tri_registered_graph *places = atomic_exchange(&registry->places, NULL);
     for (uint32_t i = 0; registry->count > 0; i++) {
-        tr_graph_free(take(registry, &places[i]));
+        free_taken(take(registry, &places[i]));
     }
     tr_free(places);
 }
 
-/* Puts the graph in its place where it is not; `was_there` says whether an equal one is. */
-static int put(struct tr_graph_registry *registry, struct tr_graph *graph, uint64_t number,
+/* Puts what came in its place where no equal graph is; `was_there` says whether one is. */
+static int put(struct tr_graph_registry *registry, struct tri_graph_holders *came, uint64_t number,
                bool *was_there)
 {
     struct tri_registered_graph *place = find_place(registry, number);
-    struct tr_graph *there = place == NULL ? NULL : atomic_load(&place->graph);
-    if (there != NULL && memcmp(there->hash, graph->hash, TR_GRAPH_HASH_BYTES) != 0) {
+    const struct tr_graph *there = place == NULL ? NULL : atomic_load(&place->graph);
+    if (there != NULL && memcmp(there->hash, came->graph->hash, TR_GRAPH_HASH_BYTES) != 0) {
         return TR_EXISTS;
     }
     /* A place that still has this number is used again, so a number never has two places. */
@@ -127,11 +139,12 @@ static int put(struct tr_graph_registry *registry, struct tr_graph *graph, uint6
     }
     *was_there = there != NULL;
     if (there == NULL) {
-        atomic_store(&place->graph, graph);
+        place->holders = came;
+        atomic_store(&place->graph, came->graph);
         atomic_store(&place->number, number);
         registry->count++;
     }
-    place->program_holds++;
+    place->holders->program++;
     return 0;
 }
 
@@ -139,16 +152,19 @@ int tr_graph_registry_put(struct tr_graph_registry *registry, struct tr_graph *g
                           uint64_t *number)
 {
     uint64_t wanted = tr_graph_number(graph->hash);
+    struct tri_graph_holders *came = tr_alloc_zero(1, sizeof *came);
     bool was_there = true;
-    int error = make_places(registry);
+    int error = came == NULL ? TR_MEMORY : make_places(registry);
     if (error == 0) {
+        came->graph = graph;
         take_turn(registry);
-        error = put(registry, graph, wanted, &was_there);
+        error = put(registry, came, wanted, &was_there);
         end_turn(registry);
     }
     /* The graph was given away by the call: what is not put is freed, also on an error. */
     if (was_there) {
         tr_graph_free(graph);
+        tr_free(came);
     }
     if (error == 0) {
         *number = wanted;
@@ -164,7 +180,7 @@ bool tr_graph_registry_share(struct tr_graph_registry *registry, const uint8_t *
     /* The number is only a part of the hash; another graph with the same number is no match. */
     bool is_there = there != NULL && memcmp(there->hash, hash, TR_GRAPH_HASH_BYTES) == 0;
     if (is_there) {
-        place->program_holds++;
+        place->holders->program++;
     }
     end_turn(registry);
     return is_there;
@@ -174,54 +190,78 @@ void tr_graph_registry_drop(struct tr_graph_registry *registry, uint64_t number)
 {
     take_turn(registry);
     struct tri_registered_graph *place = find_place(registry, number);
-    TR_ASSERT(place != NULL && place->program_holds > 0);
-    place->program_holds--;
-    struct tr_graph *last = take_unheld(registry, place);
+    TR_ASSERT(place != NULL && place->holders != NULL && place->holders->program > 0);
+    place->holders->program--;
+    struct tri_graph_holders *last = take_unheld(registry, place);
     end_turn(registry);
-    /* Behind the turn, because freeing a large graph takes long. */
-    tr_graph_free(last);
+    free_taken(last);
 }
 
-void tr_graph_registry_hold(struct tr_graph_registry *registry, uint64_t number)
+/* Who holds a graph; NULL: it is not there. */
+static struct tri_graph_holders *find_holders(struct tr_graph_registry *registry, uint64_t number)
+{
+    const struct tri_registered_graph *place = find_place(registry, number);
+    return place == NULL ? NULL : place->holders;
+}
+
+/* Where a launcher is among them, or their number. */
+static uint32_t find_launcher(const struct tri_graph_holders *holders, uint64_t launcher)
+{
+    uint32_t i = 0;
+    while (i < holders->launcher_count && holders->launchers[i] != launcher) {
+        i++;
+    }
+    return i;
+}
+
+bool tr_graph_registry_hold(struct tr_graph_registry *registry, uint64_t number, uint64_t launcher)
 {
     take_turn(registry);
-    struct tri_registered_graph *place = find_place(registry, number);
-    TR_ASSERT(place != NULL && atomic_load(&place->graph) != NULL);
-    place->is_launchers = true;
+    struct tri_graph_holders *holders = find_holders(registry, number);
+    if (holders != NULL && find_launcher(holders, launcher) == holders->launcher_count) {
+        TR_ASSERT(holders->launcher_count < TR_GRAPH_LAUNCHERS_MAX); /* all of one project */
+        holders->launchers[holders->launcher_count++] = launcher;
+    }
     end_turn(registry);
+    return holders != NULL;
 }
 
 void tr_graph_registry_register(struct tr_graph_registry *registry, uint64_t number)
 {
     take_turn(registry);
-    struct tri_registered_graph *place = find_place(registry, number);
-    TR_ASSERT(place != NULL && atomic_load(&place->graph) != NULL);
-    place->is_schedules = true;
+    struct tri_graph_holders *holders = find_holders(registry, number);
+    TR_ASSERT(holders != NULL);
+    holders->is_schedules = true;
     end_turn(registry);
 }
 
-/* Ends the launcher's hold, or that of the schedules. */
-static void release(struct tr_graph_registry *registry, uint64_t number, bool is_schedules)
+void tr_graph_registry_release(struct tr_graph_registry *registry, uint64_t number,
+                               uint64_t launcher)
 {
-    struct tr_graph *last = NULL;
+    struct tri_graph_holders *last = NULL;
     take_turn(registry);
     struct tri_registered_graph *place = find_place(registry, number);
-    if (place != NULL) {
-        *(is_schedules ? &place->is_schedules : &place->is_launchers) = false;
+    struct tri_graph_holders *holders = place == NULL ? NULL : place->holders;
+    uint32_t at = holders == NULL ? 0 : find_launcher(holders, launcher);
+    if (holders != NULL && at < holders->launcher_count) {
+        holders->launchers[at] = holders->launchers[--holders->launcher_count];
         last = take_unheld(registry, place);
     }
     end_turn(registry);
-    tr_graph_free(last);
-}
-
-void tr_graph_registry_release(struct tr_graph_registry *registry, uint64_t number)
-{
-    release(registry, number, false);
+    free_taken(last);
 }
 
 void tr_graph_registry_unregister(struct tr_graph_registry *registry, uint64_t number)
 {
-    release(registry, number, true);
+    struct tri_graph_holders *last = NULL;
+    take_turn(registry);
+    struct tri_registered_graph *place = find_place(registry, number);
+    if (place != NULL && place->holders != NULL) {
+        place->holders->is_schedules = false;
+        last = take_unheld(registry, place);
+    }
+    end_turn(registry);
+    free_taken(last);
 }
 
 const struct tr_graph *tr_graph_registry_find(struct tr_graph_registry *registry, uint64_t number)

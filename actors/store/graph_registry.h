@@ -5,7 +5,7 @@
  * A graph's number is the first eight bytes of its SHA-256. A graph stays while anyone holds it:
  *
  *     the program    while it hands the graph to a launcher, and for each dynamic task that runs it
- *     the launcher   while an execution of it lives
+ *     a launcher     while an execution lives that it has begun
  *     the schedules  while one of its launch plans is registered
  *
  * Any thread may call these functions. tr_graph_registry_find takes no lock: its caller belongs to
@@ -17,17 +17,28 @@
 #include <stdatomic.h>
 
 #include "actors/graph/compiled/graph.h"
+#include "runtime/limits.h"
 
 /* Graphs in use at once. */
 #define TR_GRAPH_REGISTRY_MAX 16384
+
+/* Launchers of one project and domain: its shards, and the one that it had alone. */
+#define TR_GRAPH_LAUNCHERS_MAX (TR_LAUNCHER_SHARDS + 1)
+
+/* Who holds a graph. */
+struct tri_graph_holders {
+    struct tr_graph *graph;
+    uint32_t program; /* so often */
+    bool is_schedules;
+    uint32_t launcher_count;
+    uint64_t launchers[TR_GRAPH_LAUNCHERS_MAX]; /* their groups */
+};
 
 /* A place of the table. It keeps its number when its graph goes, until another graph takes it. */
 struct tri_registered_graph {
     atomic_uint_fast64_t number;
     _Atomic(struct tr_graph *) graph;
-    uint32_t program_holds; /* these three: under is_taken */
-    bool is_launchers;
-    bool is_schedules;
+    struct tri_graph_holders *holders; /* under is_taken; NULL without a graph */
 };
 
 struct tr_graph_registry {
@@ -56,9 +67,14 @@ TR_MUST_USE bool tr_graph_registry_share(struct tr_graph_registry *registry, con
 /* Ends the program's hold of one tr_graph_registry_put, or of one tr_graph_registry_share. */
 void tr_graph_registry_drop(struct tr_graph_registry *registry, uint64_t number);
 
-/* The launcher's hold: saying it twice is saying it once, so a handler may run again. */
-void tr_graph_registry_hold(struct tr_graph_registry *registry, uint64_t number);
-void tr_graph_registry_release(struct tr_graph_registry *registry, uint64_t number);
+/*
+ * The hold of a launcher, by its group: saying it twice is saying it once, so a handler may run
+ * again. false: the graph is not there.
+ */
+TR_MUST_USE bool tr_graph_registry_hold(struct tr_graph_registry *registry, uint64_t number,
+                                        uint64_t launcher);
+void tr_graph_registry_release(struct tr_graph_registry *registry, uint64_t number,
+                               uint64_t launcher);
 
 /* The schedules' hold, in the same way. */
 void tr_graph_registry_register(struct tr_graph_registry *registry, uint64_t number);

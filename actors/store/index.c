@@ -242,3 +242,18 @@ int tr_index_put(struct tr_context *context, struct tr_index *index, struct tr_b
     bool is_crowded = index->bytes > (uint64_t)index->buckets * TR_INDEX_BUCKET_BYTES;
     return is_crowded && index->buckets < index->page_count ? split(context, index) : 0;
 }
+
+int tr_index_walk(struct tr_context *context, const struct tr_index *index,
+                  int (*see)(void *self, struct tr_bytes key, struct tr_bytes value), void *self)
+{
+    int error = 0;
+    for (uint32_t bucket = 0; error == 0 && bucket < index->buckets; bucket++) {
+        struct tr_bytes page;
+        struct entry entry;
+        error = tr_page_get(context, page_of(index, bucket), &page);
+        for (size_t at = 0; error == 0 && read_entry(page, at, &entry); at += entry.size) {
+            error = see(self, entry.key, entry.value);
+        }
+    }
+    return error;
+}

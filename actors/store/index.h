@@ -38,4 +38,9 @@ TR_MUST_USE int tr_index_put(struct tr_context *context, struct tr_index *index,
 TR_MUST_USE int tr_index_remove(struct tr_context *context, struct tr_index *index,
                                 struct tr_bytes key);
 
+/* Shows all entries, in no order, until `see` returns an error; it changes nothing. */
+TR_MUST_USE int tr_index_walk(struct tr_context *context, const struct tr_index *index,
+                              int (*see)(void *self, struct tr_bytes key, struct tr_bytes value),
+                              void *self);
+
 #endif

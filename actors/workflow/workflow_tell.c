@@ -10,6 +10,7 @@
 
 #include "actors/history/history.h"
 #include "actors/services/launch.h"
+#include "actors/services/launcher_shard.h"
 #include "actors/workflow/workflow.h"
 
 /* Each phase of an execution, as its node has it. */
@@ -399,6 +400,21 @@ int tri_workflow_tell_launched(struct tri_flow *flow, const struct tr_node_start
     return tr_tell(flow->context, start->launching, &tr_launched_schema, &launched);
 }
 
+/* Of launchers in shards the one for this execution. */
+static int choose_launcher(const struct tri_flow *flow, const struct tr_launch *launch,
+                           struct tr_ref *launcher)
+{
+    struct tr_graph_registry *registry = &tr_engine_of(flow->context)->registry;
+    const struct tr_graph *graph =
+        launch->graph.size == TR_GRAPH_HASH_BYTES
+            ? tr_graph_registry_find(registry, tr_graph_number(launch->graph.data))
+            : NULL;
+    bool is_there =
+        graph != NULL && (launch->plan == TR_GRAPH_NONE || launch->plan < graph->plan_count);
+    return is_there ? tr_launcher_choose(flow->context, graph, launch->plan, launch->name, launcher)
+                    : TR_NOT_FOUND;
+}
+
 /*
  * Only a launch node of this execution may ask, and only for itself. The root alone knows how deep
  * the execution lies, which labels it has and how its tasks run, so it says so to the launcher.
@@ -406,6 +422,7 @@ int tri_workflow_tell_launched(struct tri_flow *flow, const struct tr_node_start
 int tri_workflow_pass_launch(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_launch launch;
+    struct tr_ref launcher = tr_parent(flow->context);
     int error = tr_message_read(message, launch, &launch);
     bool is_from_below = message->from.key.group == tr_self(flow->context).key.group &&
                          tr_key_equal(launch.launching.key, message->from.key);
@@ -421,14 +438,15 @@ int tri_workflow_pass_launch(struct tri_flow *flow, const struct tr_message *mes
         };
         return tr_tell(flow->context, launch.launching, &tr_launched_schema, &refused);
     }
+    if (error == 0 && tr_launcher_has_shards(tr_engine_of(flow->context))) {
+        error = choose_launcher(flow, &launch, &launcher);
+    }
     launch.depth = flow->start.depth + 1;
     launch.inherited_labels = flow->start.labels;
     launch.environment = flow->start.environment;
     launch.raw_output_prefix = flow->start.raw_output_prefix;
     launch.interruptible = flow->start.interruptible;
-    return error != 0
-               ? error
-               : tr_tell(flow->context, tr_parent(flow->context), &tr_launch_schema, &launch);
+    return error != 0 ? error : tr_tell(flow->context, launcher, &tr_launch_schema, &launch);
 }
 
 /*

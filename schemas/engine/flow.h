@@ -357,13 +357,16 @@ enum tr_failure_kind {
 #define TR_WORKFLOW_NEXT_FIELDS(FIELD, ARRAY) FIELD(u8, stage, 1, 0)
 
 /*
- * The program asks a launcher, after a start, to hold a graph for the executions that live.
- * Answered by graph_held: how many there are. 0: nothing holds it.
+ * The program asks a launcher, after a start, to hold a graph for the executions that live; 0: all
+ * that they run. Answered by graph_held: how many live there are, 0 where it holds nothing, how
+ * many graphs they run, and how many of these the graph registry lacks.
  */
 #define TR_GRAPH_HOLD_FIELDS(FIELD, ARRAY) FIELD(u64, graph, 1, 0)
 #define TR_GRAPH_HELD_FIELDS(FIELD, ARRAY) \
     FIELD(u64, graph, 1, 0)                \
-    FIELD(u64, executions, 1, 0)
+    FIELD(u64, executions, 1, 0)           \
+    FIELD(u64, graphs, 2, 0)               \
+    FIELD(u64, lacking, 2, 0)
 
 /*
  * The program has a launcher note that an execution was archived or taken back, and since when.
@@ -386,7 +389,7 @@ enum tr_failure_kind {
     S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)                 \
     S(workflow_next, 407, TR_MESSAGE, 1, TR_DURABLE, TR_WORKFLOW_NEXT_FIELDS)            \
     S(graph_hold, 408, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_HOLD_FIELDS)                  \
-    S(graph_held, 409, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_HELD_FIELDS)                 \
+    S(graph_held, 409, TR_MESSAGE, 2, TR_PRIORITY, TR_GRAPH_HELD_FIELDS)                 \
     S(resource_request, 410, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_REQUEST_FIELDS)      \
     S(resource_granted, 411, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_GRANTED_FIELDS)     \
     S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS)     \

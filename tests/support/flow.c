@@ -68,7 +68,7 @@ static int client_handle(struct tr_context *context, void *generic,
         assert_int_equal(tr_message_read(message, flow_order, &order), 0);
         client->asked++;
         if (order.graph != 0) {
-            struct tr_graph_hold hold = {.graph = order.graph};
+            struct tr_graph_hold hold = {.graph = order.graph == FLOW_ALL_GRAPHS ? 0 : order.graph};
             return tr_ask(context, order.launcher, &tr_graph_hold_schema, &hold, 0, NULL);
         }
         return tr_ask(context, order.launcher, &tr_launch_schema, request, 0, NULL);
@@ -84,6 +84,8 @@ static int client_handle(struct tr_context *context, void *generic,
         assert_int_equal(tr_message_read(message, graph_held, &held), 0);
         flow_current->is_answered = true;
         flow_current->held = held.executions;
+        flow_current->held_graphs = held.graphs;
+        flow_current->lacking = held.lacking;
         return 0;
     }
     return tr_unexpected(context, message);

@@ -83,7 +83,9 @@ struct flow {
     /* What came of the last launch. */
     int launch_error;
     struct tr_ref execution;
-    uint64_t held;
+    uint64_t held; /* what the launcher last said about graphs (graph_held) */
+    uint64_t held_graphs;
+    uint64_t lacking;
     bool is_answered;
 
     /* The allocation within workflows' handlers that fails, counted from 1; 0: none. */
@@ -126,7 +128,8 @@ void flow_launch(struct flow *flow, const char *workflow, const char *inputs, co
 /* The same with any request, as it stands. */
 void flow_ask(struct flow *flow, const struct tr_launch *request);
 
-/* Asks the launcher to hold a graph: how many executions it holds it for. */
+/* Asks the launcher to hold a graph, or all: how many executions it holds it for. */
+#define FLOW_ALL_GRAPHS UINT64_MAX
 uint64_t flow_hold(struct flow *flow, uint64_t graph);
 
 /* Launches, and lets time pass until everything has ended (or for an hour). */

@@ -275,28 +275,71 @@ static void test_graphs_are_held_while_they_are_used(void **state)
     flow_free(flow);
 }
 
+/* How many launchers hold the flow's graph. */
+static uint32_t launchers_of(struct flow *flow)
+{
+    const struct tri_registered_graph *places = flow->engine->registry.places;
+    return places[flow->graph_number % TR_GRAPH_REGISTRY_MAX].holders->launcher_count;
+}
+
+/* A new process has an empty registry, on which the program has just put the graph. */
+static void lose_holds(struct flow *flow)
+{
+    struct tri_registered_graph *places = flow->engine->registry.places;
+    places[flow->graph_number % TR_GRAPH_REGISTRY_MAX].holders->launcher_count = 0;
+}
+
 static void test_graphs_are_held_again_after_a_start(void **state)
 {
     (void)state;
     struct flow *flow = flow_new(definition);
     static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
-    struct tr_graph_registry *registry = &flow->engine->registry;
-    struct tri_registered_graph *place =
-        &registry->places[flow->graph_number % TR_GRAPH_REGISTRY_MAX];
     flow_obey(flow, rules);
     assert_int_equal(flow_hold(flow, flow->graph_number), 0);
-    assert_false(place->is_launchers);
+    assert_int_equal(launchers_of(flow), 0);
     flow_launch(flow, "main", "[1]", "one");
     flow_launch(flow, "main", "[1]", "two");
     stage_run(&flow->stage);
     flow_crash(flow);
-    /* A new process has an empty registry, on which the program has just put the graph. */
-    place->is_launchers = false;
+    lose_holds(flow);
     assert_int_equal(flow_hold(flow, flow->graph_number), 2);
     assert_int_equal(flow_hold(flow, 4711), 0);
-    assert_true(place->is_launchers);
+    assert_int_equal(launchers_of(flow), 1);
     flow_finish(flow);
-    assert_false(place->is_launchers);
+    assert_int_equal(launchers_of(flow), 0);
+    flow_free(flow);
+}
+
+/* After a start, and where executions have come from another host. */
+static void test_all_graphs_are_held_at_once(void **state)
+{
+    (void)state;
+    uint64_t before = tr_memory_used();
+    struct flow *flow = flow_new(definition);
+    struct tr_graph_registry *registry = &flow->engine->registry;
+    static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
+    flow_obey(flow, rules);
+    assert_int_equal(flow_hold(flow, FLOW_ALL_GRAPHS), 0);
+    assert_int_equal(flow->held_graphs, 0);
+    flow_launch(flow, "main", "[1]", "one");
+    flow_launch(flow, "main", "[1]", "two");
+    lose_holds(flow);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(flow_hold(flow, FLOW_ALL_GRAPHS), 2);
+        assert_int_equal(flow->held_graphs, 1);
+        assert_int_equal(flow->lacking, 0);
+        assert_int_equal(launchers_of(flow), 1);
+    }
+    flow_finish(flow);
+    assert_int_equal(launchers_of(flow), 0);
+    flow_launch(flow, "main", "[1]", "three");
+    lose_holds(flow);
+    tr_graph_registry_drop(registry, flow->graph_number);
+    flow->stage.memory_before = before + TR_GRAPH_REGISTRY_MAX * sizeof registry->places[0];
+    assert_int_equal(flow_hold(flow, FLOW_ALL_GRAPHS), 1);
+    assert_int_equal(flow->held_graphs, 1);
+    assert_int_equal(flow->lacking, 1);
+    flow_crash(flow);
     flow_free(flow);
 }
 
@@ -336,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_what_is_too_large_is_refused),
         cmocka_unit_test(test_graphs_are_held_while_they_are_used),
         cmocka_unit_test(test_graphs_are_held_again_after_a_start),
+        cmocka_unit_test(test_all_graphs_are_held_at_once),
         cmocka_unit_test(test_very_many_live_at_once),
     };
     return cmocka_run_group_tests_name("actors/launcher", tests, NULL, NULL);

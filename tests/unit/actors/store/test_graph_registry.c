@@ -100,25 +100,46 @@ static void test_the_launcher_holds_it_once(void **state)
 {
     (void)state;
     uint64_t number = put("a");
-    tr_graph_registry_hold(&registry, number);
-    tr_graph_registry_hold(&registry, number);
+    assert_true(tr_graph_registry_hold(&registry, number, 1));
+    assert_true(tr_graph_registry_hold(&registry, number, 1));
     tr_graph_registry_drop(&registry, number);
     assert_non_null(tr_graph_registry_find(&registry, number));
-    tr_graph_registry_release(&registry, number);
+    tr_graph_registry_release(&registry, number, 1);
     assert_null(tr_graph_registry_find(&registry, number));
-    tr_graph_registry_release(&registry, number); /* again is nothing */
-    tr_graph_registry_release(&registry, 12345);  /* nor is what was never there */
+    tr_graph_registry_release(&registry, number, 1); /* again is nothing */
+    tr_graph_registry_release(&registry, 12345, 1);  /* nor is what was never there */
+}
+
+/* On a host there are several, of which each lets go when its own executions have ended. */
+static void test_each_launcher_holds_it(void **state)
+{
+    (void)state;
+    uint64_t number = put("a");
+    for (int again = 0; again < 2; again++) {
+        for (uint64_t launcher = 1; launcher <= TR_GRAPH_LAUNCHERS_MAX; launcher++) {
+            assert_true(tr_graph_registry_hold(&registry, number, launcher));
+        }
+    }
+    tr_graph_registry_drop(&registry, number);
+    tr_graph_registry_release(&registry, number, TR_GRAPH_LAUNCHERS_MAX + 1); /* it holds none */
+    for (uint64_t launcher = 1; launcher <= TR_GRAPH_LAUNCHERS_MAX; launcher++) {
+        assert_non_null(tr_graph_registry_find(&registry, number));
+        tr_graph_registry_release(&registry, number, launcher);
+    }
+    assert_null(tr_graph_registry_find(&registry, number));
+    assert_false(tr_graph_registry_hold(&registry, number, 1));
+    assert_false(tr_graph_registry_hold(&registry, 12345, 1));
 }
 
 static void test_schedules_hold_it_beside(void **state)
 {
     (void)state;
     uint64_t number = put("a");
-    tr_graph_registry_hold(&registry, number);
+    assert_true(tr_graph_registry_hold(&registry, number, 1));
     tr_graph_registry_register(&registry, number);
     tr_graph_registry_register(&registry, number);
     tr_graph_registry_drop(&registry, number);
-    tr_graph_registry_release(&registry, number);
+    tr_graph_registry_release(&registry, number, 1);
     assert_non_null(tr_graph_registry_find(&registry, number));
     tr_graph_registry_unregister(&registry, number);
     assert_null(tr_graph_registry_find(&registry, number));
@@ -130,8 +151,8 @@ static void test_it_comes_back_after_it_was_gone(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         uint64_t number = put("a");
-        tr_graph_registry_hold(&registry, number);
-        tr_graph_registry_release(&registry, number);
+        assert_true(tr_graph_registry_hold(&registry, number, 1));
+        tr_graph_registry_release(&registry, number, 1);
         assert_non_null(tr_graph_registry_find(&registry, number));
         tr_graph_registry_drop(&registry, number);
         assert_null(tr_graph_registry_find(&registry, number));
@@ -246,7 +267,7 @@ static void *let_go(void *unused)
     while (!atomic_load(&is_over)) {
         uint64_t number = atomic_load(&held);
         if (number != 0) {
-            tr_graph_registry_release(&registry, number);
+            tr_graph_registry_release(&registry, number, 1);
             atomic_store(&held, 0);
         }
     }
@@ -265,7 +286,7 @@ static void test_a_put_meets_the_last_one_to_let_go(void **state)
     for (int i = 0; i < rounds; i++) {
         struct tr_graph *again = bare_graph(7);
         uint64_t found = 0;
-        tr_graph_registry_hold(&registry, number);
+        assert_true(tr_graph_registry_hold(&registry, number, 1));
         tr_graph_registry_drop(&registry, number);
         atomic_store(&held, number);
         for (volatile int wait = i % 200; wait > 0; wait--) {
@@ -290,6 +311,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_equal_graphs_are_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_launcher_holds_it_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_each_launcher_holds_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_schedules_hold_it_beside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_it_comes_back_after_it_was_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_another_graph_of_the_same_number_is_refused, set_up,

@@ -28,8 +28,36 @@ static struct tr_bytes key_of(unsigned key, char *text, size_t size)
     return (struct tr_bytes){(const uint8_t *)text, (size_t)length};
 }
 
+static int count_entry(void *self, struct tr_bytes key, struct tr_bytes value)
+{
+    size_t *count = self;
+    assert_true(key.size > 0 && value.size == sizeof(uint64_t));
+    return (*count)++ < KEYS ? 0 : TR_LIMIT;
+}
+
+static int stop_at_once(void *self, struct tr_bytes key, struct tr_bytes value)
+{
+    UNUSED(self, &key, &value);
+    return TR_BUSY;
+}
+
+/* It shows as many as there are, and ends with the first error. */
+static void check_walk(struct tr_context *context)
+{
+    size_t count = 0;
+    size_t expected = 0;
+    for (unsigned key = 0; key < KEYS; key++) {
+        expected += is_there[key] ? 1 : 0;
+    }
+    assert_int_equal(tr_index_walk(context, &index_of_all, count_entry, &count), 0);
+    assert_int_equal(count, expected);
+    assert_int_equal(tr_index_walk(context, &index_of_all, stop_at_once, NULL),
+                     expected > 0 ? TR_BUSY : 0);
+}
+
 static int check_all(struct tr_context *context)
 {
+    check_walk(context);
     for (unsigned key = 0; key < KEYS; key++) {
         char text[128];
         struct tr_bytes value;
