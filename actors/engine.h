@@ -124,5 +124,6 @@ extern const struct tr_behaviour tr_schedule_behaviour;     /* 109: schedule.c *
 extern const struct tr_behaviour tr_refresh_behaviour;      /* 110: refresh.c */
 extern const struct tr_behaviour tr_notifier_behaviour;     /* 115: notifier.c */
 extern const struct tr_behaviour tr_notification_behaviour; /* 116: notification.c */
+extern const struct tr_behaviour tr_graph_fetch_behaviour;  /* 117: graph_fetch.c */
 
 #endif

@@ -172,6 +172,15 @@ TR_MUST_USE int tr_host_singleton(struct tr_host *host, const struct tr_behaviou
                                   struct tr_text name, uint32_t shard, struct tr_ref *singleton);
 
 /*
+ * The same without waiting: where it is. If it has not begun it begins before it gets what this
+ * host's program says to it from now on, whatever it takes to reach it. Another name that has its
+ * place hears that instead. TR_INVALID as above; those of tr_host_tell.
+ */
+TR_MUST_USE int tr_host_singleton_begin(struct tr_host *host, const struct tr_behaviour *behaviour,
+                                        struct tr_text name, uint32_t shard,
+                                        struct tr_ref *singleton);
+
+/*
  * Waits until the actor has ended and returns its reason: 0 or a tr_error. If it had ended before,
  * the reason is TR_NO_ACTOR, unless it was spawned with is_watched. `timeout_ms` 0 waits for ever;
  * TR_TIMEOUT does not change the actor.

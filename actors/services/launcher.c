@@ -23,10 +23,14 @@
 #include "schemas/engine/retention.h"
 #include "schemas/engine/state_workflow.h"
 #include "schemas/runtime/archive.h"
+#include "schemas/runtime/inquiry.h"
 
 /* Beside the inputs, what the root is told has to fit into its first message, too. */
 #define INPUTS_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 65536)
 #define CAUSE_BYTES_MAX 16384
+
+/* What is kept beside a launch that waits. */
+#define KEPT_BYTES_MAX 4096
 
 /* The two indexes take the pages in turn. */
 #define INDEX_COUNT 2
@@ -51,8 +55,11 @@ struct launch {
     uint64_t number;
     struct tr_buffer labels; /* that the execution gets */
     struct tr_buffer environment;
-    struct tr_node_start run; /* how its tasks run (launch_run.h), and nothing else */
-    uint64_t plan;            /* as in struct known */
+    struct tr_node_start run;   /* how its tasks run (launch_run.h), and nothing else */
+    uint64_t plan;              /* as in struct known */
+    struct tr_launch_kept kept; /* the request as it came, and how it waited */
+    bool has_waited;            /* for its graph */
+    bool waits;
     struct tr_launched answer;
 };
 
@@ -190,6 +197,32 @@ static bool is_name(struct tr_text name)
 }
 
 /*
+ * Another host may have it, and has put it into the store: then the launch waits, and is handled
+ * again. Where it has waited in vain it is refused.
+ */
+static bool lack_graph(struct launch *launch)
+{
+    const struct tr_launch_kept *kept = &launch->kept;
+    if (!tr_launcher_has_shards(tr_engine_of(launch->context)) || kept->error == TR_NOT_FOUND) {
+        return refuse(launch, TR_NOT_FOUND, "the engine does not have its definition");
+    }
+    if (kept->error != 0) {
+        launch->answer.error = kept->error;
+        launch->answer.message =
+            kept->message.size > 0 ? kept->message : tr_text_of("its definition cannot be read");
+        return false;
+    }
+    if (kept->launch.size > TR_MESSAGE_BYTES_MAX - KEPT_BYTES_MAX) {
+        return refuse(launch, TR_LIMIT, "what is launched with is larger than 1 MiB together");
+    }
+    if (tr_may_grow(launch->context) != 0) {
+        return refuse(launch, TR_BUSY, "too many executions wait for their definitions");
+    }
+    launch->waits = true;
+    return false;
+}
+
+/*
  * Finds the graph, and whether it has what is to be launched. The handler shares it until its end:
  * another launcher that holds it may release it meanwhile.
  */
@@ -201,7 +234,7 @@ static bool check_graph(struct launch *launch)
     }
     struct tr_graph_registry *registry = &tr_engine_of(launch->context)->registry;
     if (!tr_graph_registry_share(registry, request->graph.data)) {
-        return refuse(launch, TR_NOT_FOUND, "the engine does not have its definition");
+        return lack_graph(launch);
     }
     launch->number = tr_graph_number(request->graph.data);
     launch->graph = tr_graph_registry_find(registry, launch->number);
@@ -525,43 +558,106 @@ static int begin(struct launch *launch)
     return error;
 }
 
+/* Has a child keep it until the graph is there. */
+static int wait_for_graph(struct launch *launch)
+{
+    struct tr_launch_kept kept = {
+        .launch = launch->kept.launch,
+        .version = launch->kept.version,
+        .graph = launch->request.graph,
+        .asker = launch->kept.asker,
+        .ask = launch->kept.ask,
+    };
+    struct tr_ref child;
+    int error = tr_spawn(launch->context, &tr_graph_fetch_behaviour, NULL, &child);
+    return error != 0 ? error : tr_tell(launch->context, child, &tr_launch_kept_schema, &kept);
+}
+
+/* The program has held the graph for it in this life of the engine; now the launcher may. */
+static int let_go(const struct launch *launch)
+{
+    const struct tr_graph_drop drop = {.graph = tr_graph_number(launch->request.graph.data)};
+    const struct tr_ref files = {.key = {.group = TR_GROUP_HERE, .serial = TR_SERVICE_FILES}};
+    bool is_held = launch->kept.engine_start == tr_engine_of(launch->context)->life;
+    return launch->has_waited && launch->kept.error == 0 && is_held
+               ? tr_tell(launch->context, files, &tr_graph_drop_schema, &drop)
+               : 0;
+}
+
 /*
  * The caller is answered. A launch node's root has told, not asked: the node hears from the new
- * root when it has begun, and from here when it is refused, or lives already.
+ * root when it has begun, and from here when it is refused, or lives already. Whoever does not wait
+ * any more needs no answer.
  */
 static int answer(struct launch *launch, const struct tr_message *message, bool is_begun)
 {
     struct tr_ref launching = launch->request.launching;
-    if (tr_key_is_none(launching.key)) {
+    if (!tr_key_is_none(launching.key)) {
+        return is_begun ? 0
+                        : tr_tell(launch->context, launching, &tr_launched_schema, &launch->answer);
+    }
+    if (!launch->has_waited) {
         return tr_reply(launch->context, message, &tr_launched_schema, &launch->answer);
     }
-    return is_begun ? 0 : tr_tell(launch->context, launching, &tr_launched_schema, &launch->answer);
+    const struct tr_deferred_reply owed = {launch->kept.asker, launch->kept.ask};
+    int error = tr_reply_deferred(launch->context, owed, &tr_launched_schema, &launch->answer);
+    return error == TR_NOT_FOUND ? 0 : error;
 }
 
 /* A launch is refused by the first check that fails; each puts its words into the answer. */
+static int carry_out(struct launch *launch, const struct tr_message *message)
+{
+    int error = 0;
+    tr_buffer_init(&launch->labels, 0);
+    tr_buffer_init(&launch->environment, 0);
+    bool is_fine = check_new(launch, &error) && check_room(launch) && check_graph(launch) &&
+                   check_inputs(launch) && check_fixed(launch) && merge_labels(launch, &error) &&
+                   merge_run(launch, &error) && check_concurrency(launch, &error);
+    if (error == 0 && is_fine) {
+        launch->plan = tr_launcher_plan(plan_of(launch));
+        error = begin(launch);
+    }
+    if (launch->graph != NULL) {
+        tr_graph_registry_drop(&tr_engine_of(launch->context)->registry, launch->number);
+    }
+    tr_buffer_fini(&launch->labels);
+    tr_buffer_fini(&launch->environment);
+    if (error == 0) {
+        error = let_go(launch);
+    }
+    if (error == 0 && launch->waits) {
+        return wait_for_graph(launch);
+    }
+    return error != 0 ? error : answer(launch, message, is_fine && launch->answer.error == 0);
+}
+
 static int handle_launch(struct tr_context *context, struct tr_launcher_state *state,
                          const struct tr_message *message)
 {
-    struct launch launch = {.context = context, .state = state};
+    struct tr_deferred_reply owed = tr_message_deferred(message);
+    struct launch launch = {.context = context,
+                            .state = state,
+                            .kept = {.launch = message->body,
+                                     .version = message->version,
+                                     .asker = owed.asker,
+                                     .ask = owed.ask}};
     int error = tr_message_read(message, launch, &launch.request);
-    if (error != 0) {
-        return error;
+    return error != 0 ? error : carry_out(&launch, message);
+}
+
+/* One that has waited is checked anew: its name may have been given meanwhile. */
+static int handle_kept(struct tr_context *context, struct tr_launcher_state *state,
+                       const struct tr_message *message)
+{
+    struct launch launch = {.context = context, .state = state, .has_waited = true};
+    int error = tr_message_read(message, launch_kept, &launch.kept);
+    if (error == 0) {
+        error = tr_launch_unpack(launch.kept.launch, launch.kept.version, &launch.request);
     }
-    tr_buffer_init(&launch.labels, 0);
-    tr_buffer_init(&launch.environment, 0);
-    bool is_fine = check_new(&launch, &error) && check_room(&launch) && check_graph(&launch) &&
-                   check_inputs(&launch) && check_fixed(&launch) && merge_labels(&launch, &error) &&
-                   merge_run(&launch, &error) && check_concurrency(&launch, &error);
-    if (error == 0 && is_fine) {
-        launch.plan = tr_launcher_plan(plan_of(&launch));
-        error = begin(&launch);
+    if (error == 0 && message->from.key.group != tr_self(context).key.group) {
+        return tr_unexpected(context, message); /* only a child says that it has kept one */
     }
-    if (launch.graph != NULL) {
-        tr_graph_registry_drop(&tr_engine_of(context)->registry, launch.number);
-    }
-    tr_buffer_fini(&launch.labels);
-    tr_buffer_fini(&launch.environment);
-    return error != 0 ? error : answer(&launch, message, is_fine && launch.answer.error == 0);
+    return error != 0 ? error : carry_out(&launch, message);
 }
 
 /* ------------------------------------------------------------------- endings */
@@ -667,7 +763,8 @@ static int handle_hold(struct tr_context *context, const struct tr_launcher_stat
     int error = tr_message_read(message, graph_hold, &hold);
     holding.held.graph = hold.graph;
     if (error == 0) {
-        error = hold.graph == 0 ? hold_all(&holding, state) : hold_named(&holding, state);
+        error = hold.graph == TR_GRAPH_HOLD_ALL ? hold_all(&holding, state)
+                                                : hold_named(&holding, state);
     }
     return error != 0 ? error : tr_reply(context, message, &tr_graph_held_schema, &holding.held);
 }
@@ -820,6 +917,9 @@ static int launcher_handle(struct tr_context *context, void *state,
 {
     if (tr_message_is(message, &tr_launch_schema)) {
         return handle_launch(context, state, message);
+    }
+    if (tr_message_is(message, &tr_launch_kept_schema)) {
+        return handle_kept(context, state, message);
     }
     if (tr_message_is(message, &tr_execution_ended_schema)) {
         return handle_ended(context, state, message);

@@ -5,30 +5,35 @@
 #include "actors/services/launcher_shard.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "actors/graph/compiled/pack.h"
 #include "actors/store/task_name.h"
 
-static uint64_t hash_of(struct tr_text text)
+static struct tr_bytes bytes_of(struct tr_text text)
 {
-    return tr_fnv_64(TR_FNV_64_BEGIN,
-                     (struct tr_bytes){.data = (const uint8_t *)text.data, .size = text.size});
+    return (struct tr_bytes){.data = (const uint8_t *)text.data, .size = text.size};
 }
 
 uint64_t tr_launcher_plan(const struct tr_plan *plan)
 {
-    return plan == NULL || plan->run.executions_max == 0 ? 0 : hash_of(plan->name);
+    return plan == NULL || plan->run.executions_max == 0
+               ? 0
+               : tr_fnv_64(TR_FNV_64_BEGIN, bytes_of(plan->name));
 }
 
+/* A digest, since names often differ in their last letters alone. */
 uint32_t tr_launcher_shard(const struct tr_engine *engine, const struct tr_plan *plan,
                            struct tr_text name)
 {
+    uint8_t digest[32];
+    uint64_t number;
     if (!tr_launcher_has_shards(engine)) {
         return 0;
     }
-    uint64_t bounded = tr_launcher_plan(plan);
-    uint64_t hash = bounded != 0 ? bounded : hash_of(name);
-    /* FNV-1a mixes its low bits too little. */
-    return (uint32_t)((hash >> 32) % engine->launcher_shards);
+    tr_digest(bytes_of(tr_launcher_plan(plan) != 0 ? plan->name : name), digest);
+    memcpy(&number, digest, sizeof number);
+    return (uint32_t)(number % engine->launcher_shards);
 }
 
 void tr_launcher_name(struct tr_text project, struct tr_text domain,

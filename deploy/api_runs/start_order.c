@@ -154,6 +154,13 @@ static int keep_graph(struct tr_live *live, struct tri_start *start)
     return error != 0 ? error : tr_host_put_graph(live->host, start->row, tr_clock_wall_ms());
 }
 
+/* Its launch plan, or NULL; one that the graph does not have its launcher refuses. */
+static const struct tr_plan *plan_of(struct tr_live *live, const struct tri_start *start)
+{
+    const struct tr_graph *graph = tr_graph_registry_find(&live->engine->registry, start->graph);
+    return graph == NULL || start->plan >= graph->plan_count ? NULL : &graph->plans[start->plan];
+}
+
 static void take_launched(void *self, const struct tr_message *message, int reason);
 
 static int ask(struct tr_desk_job *job, struct tr_live *live)
@@ -172,7 +179,8 @@ static int ask(struct tr_desk_job *job, struct tr_live *live)
         .labels = start->labels,
         .request = start->request,
     };
-    int error = tr_live_launcher(live, start->project, start->domain, &launcher);
+    int error = tr_live_launcher(live, start->project, start->domain, plan_of(live, start),
+                                 launch.name, &launcher);
     if (error == 0) {
         error = tr_desk_audit(job, launch.name);
     }
@@ -312,7 +320,8 @@ static void carry_out_archive(struct tr_desk_job *job, struct tr_live *live)
     struct tr_archive_execution archive = {.execution = archiving->execution,
                                            .is_archived = archiving->is_archived,
                                            .changed_ms = tr_clock_wall_ms()};
-    int error = tr_live_launcher(live, archiving->project, archiving->domain, &launcher);
+    int error = tr_live_launcher(live, archiving->project, archiving->domain, NULL, tr_text_of(""),
+                                 &launcher);
     if (error == 0) {
         error = tr_desk_audit(job, tr_text_of(""));
     }

@@ -36,11 +36,11 @@
 #include "schemas/engine/schedule.h"
 
 const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
-    &tr_launcher_behaviour,     &tr_workflow_behaviour,  &tr_task_behaviour,
-    &tr_array_behaviour,        &tr_resources_behaviour, &tr_catalog_behaviour,
-    &tr_signals_behaviour,      &tr_launch_behaviour,    &tr_schedules_behaviour,
-    &tr_schedule_behaviour,     &tr_refresh_behaviour,   &tr_notifier_behaviour,
-    &tr_notification_behaviour,
+    &tr_launcher_behaviour,     &tr_workflow_behaviour,    &tr_task_behaviour,
+    &tr_array_behaviour,        &tr_resources_behaviour,   &tr_catalog_behaviour,
+    &tr_signals_behaviour,      &tr_launch_behaviour,      &tr_schedules_behaviour,
+    &tr_schedule_behaviour,     &tr_refresh_behaviour,     &tr_notifier_behaviour,
+    &tr_notification_behaviour, &tr_graph_fetch_behaviour,
 };
 
 /* ------------------------------------------------------------------------ the host */
@@ -618,32 +618,6 @@ int tr_live_wake(struct tr_live *live, uint64_t execution)
 uint32_t tr_live_jobs(const struct tr_live *live)
 {
     return runs_processes(live) ? tr_host_jobs(live->host) : 0;
-}
-
-int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_text domain,
-                     struct tr_ref *launcher)
-{
-    struct tr_live_launcher wanted;
-    snprintf(wanted.name, sizeof wanted.name, "%.*s/%.*s", (int)project.size, project.data,
-             (int)domain.size, domain.data);
-    for (size_t i = 0; i < live->launcher_count; i++) {
-        if (strcmp(live->launchers[i].name, wanted.name) == 0) {
-            *launcher = live->launchers[i].ref;
-            return 0;
-        }
-    }
-    struct tr_live_launcher *grown =
-        tr_realloc(live->launchers, (live->launcher_count + 1) * sizeof *grown);
-    if (grown == NULL) {
-        return TR_MEMORY;
-    }
-    live->launchers = grown;
-    int error = find_or_spawn(live, wanted.name, &tr_launcher_behaviour, &wanted.ref);
-    if (error == 0) {
-        live->launchers[live->launcher_count++] = wanted;
-        *launcher = wanted.ref;
-    }
-    return error;
 }
 
 /* A reader waits for the tables by itself, but looks at them from outside, and now and then. */

@@ -17,6 +17,7 @@
 #include "deploy/engine/detached.h"
 #include "deploy/engine/dormant.h"
 #include "deploy/engine/early_reader.h"
+#include "deploy/engine/launchers.h"
 #include "deploy/retention/leftovers.h"
 #include "deploy/settings/settings.h"
 #include "runtime/journal/reader.h"
@@ -24,7 +25,7 @@
 #include "runtime/troupe.h"
 
 /* The behaviours of all actors of the engine. */
-#define TR_LIVE_BEHAVIOURS 13
+#define TR_LIVE_BEHAVIOURS 14
 extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
 
 /* Retries of failures that are not the task's fault (Flyte's default). */
@@ -47,12 +48,6 @@ struct tr_live_options {
     uint32_t process_lease_ms;
     struct tr_variable_maker variables;      /* of the same, too */
     const struct tr_settings_file *settings; /* NULL: none; they outlive the engine */
-};
-
-/* A launcher that is known. */
-struct tr_live_launcher {
-    char name[2 * 64]; /* PROJECT/DOMAIN */
-    struct tr_ref ref;
 };
 
 /* Words of the keeper's command, with the NULL behind them. */
@@ -112,10 +107,6 @@ TR_MUST_USE int tr_live_wake(struct tr_live *live, uint64_t execution);
  * elsewhere.
  */
 uint32_t tr_live_jobs(const struct tr_live *live);
-
-/* The launcher of a project and a domain, which is spawned when there is none. */
-TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
-                                 struct tr_text domain, struct tr_ref *launcher);
 
 /* The actor that knows all schedules, which is spawned when there is none. */
 #define TR_SCHEDULES_NAME "sys/schedules"

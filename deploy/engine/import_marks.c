@@ -113,7 +113,8 @@ static int free_name(struct tr_live *live, const struct tr_import_mark *mark)
                                              .graph = mark->graph,
                                              .is_undone = true};
     int error = mark->graph == 0 ? TR_NOT_FOUND
-                                 : tr_live_launcher(live, mark->project, mark->domain, &launcher);
+                                 : tr_live_launcher(live, mark->project, mark->domain, NULL,
+                                                    mark->name, &launcher);
     if (error == 0) {
         /* Asked, not told: the answer says that it is kept, before the mark goes. */
         error = tr_host_ask(live->host, launcher, &tr_execution_imported_schema, &imported,

@@ -167,6 +167,7 @@ static int ask_launcher(struct tr_live *live, const struct begun *begun,
 {
     const struct tr_order *order = begun->order;
     const struct tr_graph *graph = begun->graph;
+    const struct tr_plan *plan = order->plan == TR_GRAPH_NONE ? NULL : &graph->plans[order->plan];
     struct tr_ref launcher;
     struct tr_launch launch = {
         .name = tr_text_of(outcome->name),
@@ -180,7 +181,7 @@ static int ask_launcher(struct tr_live *live, const struct begun *begun,
         .labels = order->labels,
         .request = order->request,
     };
-    int error = tr_live_launcher(live, graph->project, graph->domain, &launcher);
+    int error = tr_live_launcher(live, graph->project, graph->domain, plan, launch.name, &launcher);
     if (error == 0) {
         error = tr_host_ask(live->host, launcher, &tr_launch_schema, &launch, 0, take_launched,
                             outcome);

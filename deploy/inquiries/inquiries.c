@@ -7,6 +7,7 @@
 #include "actors/engine.h"
 #include "deploy/inputs/bind_values.h"
 #include "deploy/inquiries/decide.h"
+#include "deploy/inquiries/graph_read.h"
 #include "deploy/inquiries/schedule_look.h"
 #include "deploy/recovery/reuse.h"
 #include "schemas/engine/recovery.h"
@@ -32,9 +33,13 @@ static const struct {
     const struct tr_schema *schema;
     int (*answer)(const struct tr_inquiry *inquiry, char *explain);
 } rows[] = {
-    {&tr_graph_make_schema, tr_decide_graph},   {&tr_graph_drop_schema, drop_graph},
-    {&tr_values_bind_schema, tr_bind_values},   {&tr_schedule_look_schema, tr_schedule_look_answer},
-    {&tr_recover_nodes_schema, tr_reuse_nodes}, {&tr_recover_elements_schema, tr_reuse_elements},
+    {&tr_graph_make_schema, tr_decide_graph},
+    {&tr_graph_drop_schema, drop_graph},
+    {&tr_graph_read_schema, tr_graph_read_answer},
+    {&tr_values_bind_schema, tr_bind_values},
+    {&tr_schedule_look_schema, tr_schedule_look_answer},
+    {&tr_recover_nodes_schema, tr_reuse_nodes},
+    {&tr_recover_elements_schema, tr_reuse_elements},
 };
 
 int tr_inquiry_take(const struct tr_inquiry *inquiry, char *explain)

@@ -141,8 +141,10 @@ static int apply_all(struct apply *apply)
 {
     const struct tr_graph *graph = apply->graph;
     int error = tr_live_schedules(apply->live, &apply->schedules);
-    if (error == 0) {
-        error = tr_live_launcher(apply->live, graph->project, graph->domain, &apply->launcher);
+    /* Of shards each schedule chooses the one for an execution itself. */
+    if (error == 0 && !tr_launcher_has_shards(apply->live->engine)) {
+        error = tr_live_launcher(apply->live, graph->project, graph->domain, NULL, tr_text_of(""),
+                                 &apply->launcher);
     }
     if (error == 0) {
         error = read_registered(apply);

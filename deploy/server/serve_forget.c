@@ -272,14 +272,17 @@ static struct tr_bytes list_of(struct tr_buffer *list, uint32_t count,
     return tr_buffer_bytes(list);
 }
 
-/* Has the launcher delete a share. */
+/*
+ * Has the launcher delete a share: of shards that of the first one, since all of them have ended by
+ * the history, and what has ended never lives again.
+ */
 static int ask_launcher(struct tr_live *live, const struct share *share,
                         const struct tr_forget_rows *forget, struct tr_rows_forgotten *answer)
 {
     struct tr_ref launcher;
     *answer = (struct tr_rows_forgotten){.error = TR_FAILED};
-    int error =
-        tr_live_launcher(live, share->first.row.project, share->first.row.domain, &launcher);
+    const struct tr_execution *first = &share->first.row;
+    int error = tr_live_launcher(live, first->project, first->domain, NULL, first->name, &launcher);
     if (error == 0) {
         error = tr_host_ask(live->host, launcher, &tr_forget_rows_schema, forget, FORGET_MS_MAX,
                             take_answer, answer);

@@ -84,7 +84,8 @@ static enum tr_exit_status spawn_launchers(const struct tr_invocation *invocatio
     for (uint32_t i = 0; status == TR_EXIT_DONE && error == 0 && i < unpacking->executions.count;
          i++) {
         struct tr_ref launcher;
-        error = tr_live_launcher(live, rows[i].project, rows[i].domain, &launcher);
+        error =
+            tr_live_launcher(live, rows[i].project, rows[i].domain, NULL, rows[i].name, &launcher);
     }
     tr_live_close(live);
     return error == 0 ? status : tr_command_failed(invocation->command, "%s", tr_error_text(error));

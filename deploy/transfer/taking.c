@@ -390,7 +390,8 @@ static int find_launcher(void *self, const struct tr_execution *row, const char 
 {
     struct tr_taking *taking = self;
     struct tr_arena *arena = &taking->session.unpacking.arena;
-    int error = tr_live_launcher(taking->live, row->project, row->domain, launcher);
+    int error =
+        tr_live_launcher(taking->live, row->project, row->domain, NULL, row->name, launcher);
     if (error != 0) {
         return error;
     }
@@ -476,7 +477,8 @@ static int reserve_name(struct tr_taking *taking, const struct tr_execution *row
     struct tr_ref launcher;
     int error = hold_graph(taking, row->graph);
     if (error == 0) {
-        error = tr_live_launcher(taking->live, row->project, row->domain, &launcher);
+        error =
+            tr_live_launcher(taking->live, row->project, row->domain, NULL, row->name, &launcher);
     }
     if (error != 0) {
         return error;

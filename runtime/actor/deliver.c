@@ -150,10 +150,13 @@ static bool begins_singleton(const struct tri_message *message)
     return tr_envelope_get(message->bytes, 16, type) == tr_begin_singleton_schema.id;
 }
 
-/* A control that is a question, too, where a program says it. */
+/* A control that is a question, too. */
 static bool asks_for_singleton(const struct tri_message *message)
 {
-    return begins_singleton(message) && tr_group_is_host(tri_message_from(message).key.group);
+    struct tr_message question = tri_message_view(message);
+    struct tr_begin_singleton begin;
+    return begins_singleton(message) &&
+           (tr_message_read(&question, begin_singleton, &begin) != 0 || !begin.is_told);
 }
 
 /* Answers a question with its failure. */

@@ -311,7 +311,8 @@ static int send_control(struct tr_context *context, struct tr_ref to,
 int tr_singleton(struct tr_context *context, const struct tr_behaviour *behaviour,
                  struct tr_text name, uint32_t shard, struct tr_ref *singleton)
 {
-    const struct tr_begin_singleton begin = {.behaviour = behaviour->id, .name = name};
+    const struct tr_begin_singleton begin = {
+        .behaviour = behaviour->id, .name = name, .is_told = true};
     struct tr_ref to;
     int error = tri_singleton_ref(context->worker->shared, name, shard, &to);
     if (error == 0) {

@@ -15,9 +15,9 @@
  * In a partition that is withheld (../host/give.h) none begins: it may be given, and whoever gets
  * it has nothing to load.
  *
- * A program asks for one, and hears why it could not begin. An actor only tells it to begin, ahead
- * of what it has to say (tr_singleton): that must not be lost, so it is no reason that there is
- * little memory, and in a withheld partition both wait until it is known who has it.
+ * Whoever asks for one hears why it could not begin. Whoever only tells it to begin (tr_singleton,
+ * tr_host_singleton_begin) has more to say, which must not be lost: so it is no reason that there
+ * is little memory, and in a withheld partition all of it waits until it is known who has that.
  */
 #include "runtime/actor/deliver.h"
 
@@ -51,17 +51,9 @@ int tri_singleton_ref(const struct tri_shared *shared, struct tr_text name, uint
     return 0;
 }
 
-static bool is_asked(const struct tr_message *question)
-{
-    return tr_group_is_host(question->from.key.group);
-}
-
 static void answer(struct tri_worker *worker, const struct tr_message *question, int reason,
                    struct tr_ref actor)
 {
-    if (!is_asked(question)) {
-        return;
-    }
     struct tr_control_reply reply = {.reason = (uint32_t)-reason, .actor = actor};
     struct tri_heading heading = tri_worker_heading(worker, question->from, NULL);
     heading.kind = TR_KIND_REPLY;
@@ -74,14 +66,16 @@ void tri_singleton_confirm(struct tri_worker *worker, struct tri_actor *actor,
                            const struct tr_message *question)
 {
     char buffer[TR_NAME_BYTES_MAX + 1];
-    struct tr_begin_singleton begin;
+    struct tr_begin_singleton begin = {.is_told = false};
     int error = tr_message_read(question, begin_singleton, &begin);
     if (error == 0) {
         bool is_same = tr_text_equal(begin.name, tri_actor_name(actor, buffer, sizeof buffer)) &&
                        begin.behaviour == worker->shared->behaviours[actor->behaviour]->id;
         error = is_same ? 0 : TR_EXISTS;
     }
-    answer(worker, question, error, tri_actor_ref(actor));
+    if (!begin.is_told) {
+        answer(worker, question, error, tri_actor_ref(actor));
+    }
 }
 
 /* Its serial is the group's first one. TR_BUSY: one has ended, and what it said is on its way. */
@@ -160,24 +154,26 @@ void tri_singleton_begin(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_message question = tri_message_view(message);
     struct tr_key key = tri_message_to(message);
-    struct tr_begin_singleton begin;
+    struct tr_begin_singleton begin = {.is_told = false};
     struct tri_actor *actor = NULL;
-    if (!is_asked(&question) && is_withheld(worker, key.group)) {
+    int error = tr_message_read(&question, begin_singleton, &begin);
+    if (begin.is_told && is_withheld(worker, key.group)) {
         tri_deliver_later(worker, message);
         return;
     }
-    int error = tr_message_read(&question, begin_singleton, &begin);
-    if (error == 0 && is_asked(&question)) {
+    if (error == 0 && !begin.is_told) {
         error = may_begin(worker, key.group);
     }
     if (error == 0) {
         error = begin_here(worker, key, &begin, &actor);
     }
-    TR_ASSERT(is_asked(&question) || error != TR_MEMORY); /* what follows must not be lost */
+    TR_ASSERT(!begin.is_told || error != TR_MEMORY); /* what follows must not be lost */
     if (error == 0) {
         open_here(worker, actor);
     }
-    answer(worker, &question, error, error == 0 ? tri_actor_ref(actor) : (struct tr_ref){0});
+    if (!begin.is_told) {
+        answer(worker, &question, error, error == 0 ? tri_actor_ref(actor) : (struct tr_ref){0});
+    }
     tri_message_settle(worker, message);
     tri_message_free(worker, message);
 }

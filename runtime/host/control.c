@@ -628,6 +628,22 @@ int tr_host_singleton(struct tr_host *host, const struct tr_behaviour *behaviour
     return error;
 }
 
+int tr_host_singleton_begin(struct tr_host *host, const struct tr_behaviour *behaviour,
+                            struct tr_text name, uint32_t shard, struct tr_ref *singleton)
+{
+    const struct tr_begin_singleton begin = {
+        .behaviour = behaviour->id, .name = name, .is_told = true};
+    struct tr_ref to;
+    int error = host->is_started ? tri_singleton_ref(&host->shared, name, shard, &to) : TR_CLOSED;
+    if (error == 0) {
+        error = tell_actor(host, to, TR_KIND_CONTROL, &tr_begin_singleton_schema, &begin);
+    }
+    if (error == 0) {
+        *singleton = to;
+    }
+    return error;
+}
+
 /* Its number is known when it was sent, and nothing is read before. */
 int tr_host_ask_on(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
                    const void *body,

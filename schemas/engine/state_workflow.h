@@ -1,6 +1,6 @@
 /*
- * The states of the launcher and of the workflow. Their large parts are pages: a launcher's names
- * and graphs (actors/store/index.h), a workflow's node table and heap (actors/workflow/workflow.h).
+ * The states of the launcher, of what keeps a launch for it, and of the workflow. Their large parts
+ * are pages: a launcher's names and graphs (actors/store/index.h), a workflow's node table and heap (actors/workflow/workflow.h).
  *
  * Where a field says `+ 1` it counts nodes from 1, and 0 is none, so that zeros are an empty state.
  */
@@ -16,6 +16,21 @@
     FIELD(u64, name_bytes, 1, 0)               \
     FIELD(u32, graph_buckets, 1, 0)            \
     FIELD(u64, graph_bytes, 1, 0)
+
+/*
+ * `launch` is the place of a packed launch of a version, whose `graph` is asked for by `call` (0:
+ * later), after `tries` that failed. `asker` and `ask` are those of launch_kept.
+ */
+#define TR_GRAPH_FETCH_STATE_FIELDS(FIELD, ARRAY) \
+    ARRAY(bytes, graph, 32, 1, 0)                 \
+    FIELD(u64, launch, 1, 0)                      \
+    FIELD(u8, version, 1, 0)                      \
+    FIELD(ref, asker, 1, 0)                       \
+    FIELD(u64, ask, 1, 0)                         \
+    FIELD(u64, call, 1, 0)                        \
+    FIELD(u32, tries, 1, 0)                       \
+    FIELD(u32, heap_page, 1, 0)                   \
+    FIELD(u32, heap_used, 1, 0)
 
 /*
  * `graph` is 0 before the start. `workflow` is the one that runs here, `node` and `element` what it
@@ -69,8 +84,9 @@
     FIELD(u8, question_kind, 1, 0) /* enum tri_question */                             \
     FIELD(u32, parallelism, 2, 0)  /* nodes at once; 0: as the workflow says */
 
-#define TR_STATE_WORKFLOW_SCHEMAS(S)                                 \
-    S(launcher_state, 100, TR_STATE, 1, 0, TR_LAUNCHER_STATE_FIELDS) \
+#define TR_STATE_WORKFLOW_SCHEMAS(S)                                       \
+    S(launcher_state, 100, TR_STATE, 1, 0, TR_LAUNCHER_STATE_FIELDS)       \
+    S(graph_fetch_state, 117, TR_STATE, 1, 0, TR_GRAPH_FETCH_STATE_FIELDS) \
     S(workflow_state, 101, TR_STATE, 2, 0, TR_WORKFLOW_STATE_FIELDS)
 
 TR_STATE_WORKFLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

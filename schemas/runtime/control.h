@@ -146,11 +146,12 @@
 
 /*
  * To the key of a singleton: it begins if it is not there (runtime/actor/singleton.c). The answer
- * is a control_reply; an actor that says it (tr_singleton) gets none.
+ * is a control_reply. With `is_told` there is none, and it is not refused: more follows.
  */
 #define TR_BEGIN_SINGLETON_FIELDS(FIELD, ARRAY) \
     FIELD(u32, behaviour, 1, 0)                 \
-    FIELD(text, name, 1, 0)
+    FIELD(text, name, 1, 0)                     \
+    FIELD(bool, is_told, 2, 0)
 
 /* Balancing: a worker with more than it can do says so, and one with nothing to do answers. */
 #define TR_BUSY_FIELDS(FIELD, ARRAY) FIELD(u32, worker, 1, 0)
@@ -181,7 +182,7 @@
     S(control_reply, 31, TR_MESSAGE, 1, TR_PRIORITY, TR_CONTROL_REPLY_FIELDS)           \
     S(find, 32, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FIND_FIELDS)                   \
     S(adopt, 33, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_ADOPT_FIELDS)                 \
-    S(begin_singleton, 34, TR_MESSAGE, 1, TR_PRIORITY, TR_BEGIN_SINGLETON_FIELDS)       \
+    S(begin_singleton, 34, TR_MESSAGE, 2, TR_PRIORITY, TR_BEGIN_SINGLETON_FIELDS)       \
     S(move_ask, 40, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_ASK_FIELDS)           \
     S(move_freeze, 41, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_FREEZE_FIELDS)     \
     S(move_image, 42, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_IMAGE_FIELDS)       \

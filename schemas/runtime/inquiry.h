@@ -47,6 +47,12 @@
     FIELD(bool, is_same, 1, 0)             \
     FIELD(u64, engine_start, 1, 0)
 
+/*
+ * Puts a graph that the store has into the graph registry of this host. Answered by graph_made, of
+ * which only `graph` and `engine_start` are set, and which holds as one for graph_make.
+ */
+#define TR_GRAPH_READ_FIELDS(FIELD, ARRAY) FIELD(bytes, graph, 1, 0)
+
 /* Told: lets go of what one graph_made held, or what a restart held in its place. */
 #define TR_GRAPH_DROP_FIELDS(FIELD, ARRAY) FIELD(u64, graph, 1, 0)
 
@@ -60,6 +66,7 @@
     S(graph_make, 366, TR_MESSAGE, 2, TR_DURABLE, TR_GRAPH_MAKE_FIELDS)  \
     S(graph_made, 367, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_MADE_FIELDS) \
     S(graph_drop, 368, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_DROP_FIELDS)  \
+    S(graph_read, 369, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_READ_FIELDS)  \
     S(values_bind, 364, TR_MESSAGE, 1, TR_DURABLE, TR_VALUES_BIND_FIELDS)
 
 TR_INQUIRY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

@@ -18,11 +18,12 @@
 #define LATE_MS_MOST 10000
 
 static const struct tr_behaviour *const originals[] = {
-    &tr_launcher_behaviour,  &tr_workflow_behaviour,  &tr_task_behaviour,
-    &tr_array_behaviour,     &tr_resources_behaviour, &tr_catalog_behaviour,
-    &tr_signals_behaviour,   &tr_launch_behaviour,    &sim_client_behaviour,
-    &tr_schedules_behaviour, &tr_schedule_behaviour,  &sim_planner_behaviour,
-    &tr_refresh_behaviour,   &tr_notifier_behaviour,  &tr_notification_behaviour,
+    &tr_launcher_behaviour,    &tr_workflow_behaviour,  &tr_task_behaviour,
+    &tr_array_behaviour,       &tr_resources_behaviour, &tr_catalog_behaviour,
+    &tr_signals_behaviour,     &tr_launch_behaviour,    &sim_client_behaviour,
+    &tr_schedules_behaviour,   &tr_schedule_behaviour,  &sim_planner_behaviour,
+    &tr_refresh_behaviour,     &tr_notifier_behaviour,  &tr_notification_behaviour,
+    &tr_graph_fetch_behaviour,
 };
 
 #define COUNT TR_COUNT_OF(originals)

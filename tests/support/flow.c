@@ -68,7 +68,8 @@ static int client_handle(struct tr_context *context, void *generic,
         assert_int_equal(tr_message_read(message, flow_order, &order), 0);
         client->asked++;
         if (order.graph != 0) {
-            struct tr_graph_hold hold = {.graph = order.graph == FLOW_ALL_GRAPHS ? 0 : order.graph};
+            struct tr_graph_hold hold = {.graph = order.graph == FLOW_ALL_GRAPHS ? TR_GRAPH_HOLD_ALL
+                                                                                 : order.graph};
             return tr_ask(context, order.launcher, &tr_graph_hold_schema, &hold, 0, NULL);
         }
         return tr_ask(context, order.launcher, &tr_launch_schema, request, 0, NULL);
@@ -97,16 +98,16 @@ static const struct tr_behaviour client_behaviour = {
 /* ------------------------------------------------------------------ the stage */
 
 static const struct tr_behaviour *const behaviours[] = {
-    &tr_launcher_behaviour,  &watched_workflow,         &flow_task_fake,
-    &flow_array_fake,        &tr_signals_behaviour,     &tr_launch_behaviour,
-    &tr_schedules_behaviour, &tr_schedule_behaviour,    &client_behaviour,
-    &tr_notifier_behaviour,  &tr_notification_behaviour};
+    &tr_launcher_behaviour,  &watched_workflow,          &flow_task_fake,
+    &flow_array_fake,        &tr_signals_behaviour,      &tr_launch_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour,     &client_behaviour,
+    &tr_notifier_behaviour,  &tr_notification_behaviour, &tr_graph_fetch_behaviour};
 
 static const struct tr_behaviour *const behaviours_with_arrays[] = {
-    &tr_launcher_behaviour,  &watched_workflow,         &flow_task_fake,
-    &tr_array_behaviour,     &tr_signals_behaviour,     &tr_launch_behaviour,
-    &tr_schedules_behaviour, &tr_schedule_behaviour,    &client_behaviour,
-    &tr_notifier_behaviour,  &tr_notification_behaviour};
+    &tr_launcher_behaviour,  &watched_workflow,          &flow_task_fake,
+    &tr_array_behaviour,     &tr_signals_behaviour,      &tr_launch_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour,     &client_behaviour,
+    &tr_notifier_behaviour,  &tr_notification_behaviour, &tr_graph_fetch_behaviour};
 
 static void open_stage(struct flow *flow)
 {
@@ -285,11 +286,16 @@ void flow_obey(struct flow *flow, const struct flow_rule *rules)
 
 /* ------------------------------------------------------------------ launching */
 
-static void order(struct flow *flow, uint64_t graph)
+static void tell_client(struct flow *flow, uint64_t graph)
 {
     struct tr_flow_order what = {.launcher = flow->launcher, .graph = graph};
     flow->is_answered = false;
     stage_tell(&flow->stage, flow->client, &tr_flow_order_schema, &what);
+}
+
+static void order(struct flow *flow, uint64_t graph)
+{
+    tell_client(flow, graph);
     for (int i = 0; i < 1000 && !flow->is_answered; i++) {
         tri_sender_flush(&flow->stage.host.sender);
         (void)stage_step(&flow->stage);
@@ -301,6 +307,12 @@ void flow_ask(struct flow *flow, const struct tr_launch *launch)
 {
     request = launch;
     order(flow, 0);
+}
+
+void flow_ask_on(struct flow *flow, const struct tr_launch *launch)
+{
+    request = launch;
+    tell_client(flow, 0);
 }
 
 uint64_t flow_hold(struct flow *flow, uint64_t graph)
@@ -352,9 +364,25 @@ void flow_launch(struct flow *flow, const char *workflow, const char *inputs, co
     assert_int_equal(flow->launch_error, 0);
 }
 
+/* Where launchers are in shards, each that has begun stays. */
+static uint32_t count_launchers(struct flow *flow)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < flow->stage.host.shared.worker_count; i++) {
+        struct tri_worker *worker = stage_worker(&flow->stage, i);
+        uint64_t cursor = 0;
+        uint32_t slot;
+        while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+            const struct tri_actor *actor = tri_actor_at(worker, slot);
+            count += worker->shared->behaviours[actor->behaviour] == &tr_launcher_behaviour;
+        }
+    }
+    return count;
+}
+
 bool flow_is_idle(struct flow *flow)
 {
-    return stage_actor_count(&flow->stage) == 2;
+    return stage_actor_count(&flow->stage) == 1 + count_launchers(flow);
 }
 
 /* Everything that can happen without time happens, the files service included. */
@@ -365,14 +393,26 @@ static void run(struct flow *flow)
     } while (flow_recall_serve(flow));
 }
 
+static void hop(struct flow *flow, uint64_t milliseconds)
+{
+    flow->stage.now_ns += milliseconds * 1000000;
+    flow->stage.wall_ms += milliseconds;
+    run(flow);
+}
+
+void flow_advance(struct flow *flow, uint64_t milliseconds)
+{
+    run(flow);
+    while (milliseconds-- > 0) {
+        hop(flow, 1);
+    }
+}
+
 void flow_finish(struct flow *flow)
 {
     run(flow);
     for (int i = 0; i < HOPS_MAX && !flow_is_idle(flow); i++) {
-        uint64_t hop_ms = i < HOPS_FINE ? 1 : 1000;
-        flow->stage.now_ns += hop_ms * 1000000;
-        flow->stage.wall_ms += hop_ms;
-        run(flow);
+        hop(flow, i < HOPS_FINE ? 1 : 1000);
     }
     assert_true(flow_is_idle(flow));
     /* An abort may cross the end that it asks for; nobody is told what he does not know. */

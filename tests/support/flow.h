@@ -70,6 +70,7 @@ struct flow {
     void *self;
 
     struct tri_service files;
+    struct tr_graph *stored;   /* what graph_read finds, which takes it; NULL: nothing */
     struct tr_bytes elsewhere; /* the literal that lies at any URI; empty: there is none */
 
     /* Of an execution that recovers another one: what that says, and how often it was asked. */
@@ -127,6 +128,12 @@ void flow_launch(struct flow *flow, const char *workflow, const char *inputs, co
 
 /* The same with any request, as it stands. */
 void flow_ask(struct flow *flow, const struct tr_launch *request);
+
+/* The same without waiting for the answer; the request has to stay until it is there. */
+void flow_ask_on(struct flow *flow, const struct tr_launch *request);
+
+/* Lets so much time pass, step by step, and the files service answer. */
+void flow_advance(struct flow *flow, uint64_t milliseconds);
 
 /* Asks the launcher to hold a graph, or all: how many executions it holds it for. */
 #define FLOW_ALL_GRAPHS UINT64_MAX

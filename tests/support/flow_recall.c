@@ -112,17 +112,55 @@ static void answer_values(struct flow *flow, const uint8_t *envelope)
     tr_buffer_fini(&slots);
 }
 
+/* -------------------------------------------------------------- the graph of a launch */
+
+static void answer_graph(struct flow *flow, const uint8_t *envelope)
+{
+    struct tri_caller caller = tri_service_caller(envelope);
+    struct tr_graph_registry *registry = &flow->engine->registry;
+    struct tr_graph_read question;
+    uint64_t number;
+    assert_int_equal(tr_graph_read_unpack(tr_envelope_body(envelope), 1, &question), 0);
+    bool is_there = tr_graph_registry_share(registry, question.graph.data);
+    if (!is_there && flow->stored == NULL) {
+        const struct tr_blob_failed failed = {.error = TR_NOT_FOUND,
+                                              .message = tr_text_of("it is not there")};
+        assert_int_equal(tri_service_reply(&flow->files, &caller, &tr_blob_failed_schema, &failed),
+                         0);
+        return;
+    }
+    if (!is_there) {
+        assert_int_equal(tr_graph_registry_put(registry, flow->stored, &number), 0);
+        flow->stored = NULL;
+    }
+    const struct tr_graph_made made = {.graph = question.graph, .engine_start = flow->engine->life};
+    assert_int_equal(tri_service_reply(&flow->files, &caller, &tr_graph_made_schema, &made), 0);
+}
+
 /* ------------------------------------------------------------------ questions */
+
+static void let_go(struct flow *flow, const uint8_t *envelope)
+{
+    struct tr_graph_drop drop;
+    assert_int_equal(tr_graph_drop_unpack(tr_envelope_body(envelope), 1, &drop), 0);
+    tr_graph_registry_drop(&flow->engine->registry, drop.graph);
+}
 
 static void answer(struct flow *flow, const uint8_t *envelope)
 {
     struct tri_caller caller = tri_service_caller(envelope);
+    if (tr_envelope_get(envelope, 16, type) == tr_graph_drop_schema.id) {
+        let_go(flow, envelope);
+        return;
+    }
     flow->asked++;
     if (flow->refusals > 0) {
         flow->refusals--;
         tri_service_refuse(&flow->files, &caller, flow->refusal);
     } else if (tr_envelope_get(envelope, 16, type) == tr_values_bind_schema.id) {
         answer_values(flow, envelope);
+    } else if (tr_envelope_get(envelope, 16, type) == tr_graph_read_schema.id) {
+        answer_graph(flow, envelope);
     } else {
         answer_nodes(flow, envelope);
     }

@@ -176,6 +176,29 @@ static void it_begins_before_it_gets_what_an_actor_says(void **state)
     }
 }
 
+/* The program does not wait, either, and what it says comes behind the beginning. */
+static void it_begins_before_it_gets_what_a_program_says(void **state)
+{
+    (void)state;
+    struct tr_ref singleton = {.incarnation = 9};
+    stage_open(&stage, &(struct stage_options){.worker_count = 2});
+    for (uint64_t i = 1; i <= 2; i++) {
+        assert_int_equal(tr_host_singleton_begin(&stage.host, &fake_actor_behaviour,
+                                                 tr_text_of("orders"), 3, &singleton),
+                         0);
+        assert_int_equal(
+            tr_host_tell(&stage.host, singleton, &tr_note_schema, &(struct tr_note){i}), 0);
+    }
+    assert_int_equal(stage_actor_count(&stage), 0);
+    stage_run(&stage);
+    assert_true(tr_key_equal(get("orders", 3).key, singleton.key));
+    assert_int_equal(fake_actor_state(&stage, singleton)->number, 2);
+    assert_int_equal(
+        tr_host_singleton_begin(&stage.host, &fake_actor_behaviour, tr_text_of(""), 3, &singleton),
+        TR_INVALID);
+    stage_close(&stage);
+}
+
 /* What an actor says must not be lost for want of memory; a program is told to come later. */
 static void little_memory_does_not_hinder_an_actor(void **state)
 {
@@ -295,6 +318,7 @@ int main(void)
         cmocka_unit_test(another_name_or_behaviour_does_not_get_it),
         cmocka_unit_test(what_cannot_begin_is_refused),
         cmocka_unit_test(it_begins_before_it_gets_what_an_actor_says),
+        cmocka_unit_test(it_begins_before_it_gets_what_a_program_says),
         cmocka_unit_test(little_memory_does_not_hinder_an_actor),
         cmocka_unit_test(what_an_actor_says_waits_for_a_withheld_partition),
         cmocka_unit_test(a_name_that_is_none_is_refused_to_an_actor_too),

@@ -1,0 +1,26 @@
+/*
+ * The launchers of executions, for the program: one of a project and domain, or where several hosts
+ * work on one store its shards (actors/services/launcher_shard.h).
+ */
+#ifndef TR_DEPLOY_ENGINE_LAUNCHERS_H
+#define TR_DEPLOY_ENGINE_LAUNCHERS_H
+
+#include "actors/services/launcher_shard.h"
+
+struct tr_live;
+
+/* A launcher that is known: one that is alone. */
+struct tr_live_launcher {
+    char name[TR_LAUNCHER_NAME_BYTES];
+    struct tr_ref ref;
+};
+
+/*
+ * The launcher for an execution of a project and a domain, by its name and launch plan (NULL:
+ * none); it is spawned, or begins, when there is none. Of shards it does not wait for that.
+ */
+TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
+                                 struct tr_text domain, const struct tr_plan *plan,
+                                 struct tr_text name, struct tr_ref *launcher);
+
+#endif
