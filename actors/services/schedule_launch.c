@@ -80,7 +80,8 @@ int tr_schedule_inputs(const struct tr_graph *graph, const struct tr_plan *plan,
 
 /*
  * Asks the launcher, without a time limit: it lives in the same store and always answers, or its
- * host is lost and the schedule is told so. The name is made from plan and time, so asking again after a crash cannot start a second execution.
+ * host is lost and the schedule is told so. The name is made from plan and time, so asking again
+ * after a crash cannot start a second execution.
  */
 int tri_schedule_launch(struct tri_schedule *schedule)
 {

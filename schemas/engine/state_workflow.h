@@ -1,6 +1,6 @@
 /*
- * The states of the launcher, of what keeps a launch for it, and of the workflow. Their large parts
- * are pages: a launcher's names and graphs (actors/store/index.h), a workflow's node table and heap (actors/workflow/workflow.h).
+ * The states of the launcher, of what keeps a launch for it, and of the workflow. Large parts are
+ * pages: names and graphs (actors/store/index.h), node table and heap (actors/workflow/workflow.h).
  *
  * Where a field says `+ 1` it counts nodes from 1, and 0 is none, so that zeros are an empty state.
  */
