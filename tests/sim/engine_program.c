@@ -72,6 +72,8 @@ void sim_engine_open(const struct sim_host *host, struct tr_engine *engine)
     engine->system_retries = SIM_SYSTEM_RETRIES;
     engine->store_folder = "/simulated";
     engine->life = host->starts + 1;
+    /* As where several hosts work on one store: what a node launches has launchers of its own. */
+    engine->launcher_shards = host->world->plan.seed % 4 == 3 ? TR_LAUNCHER_SHARDS : 0;
     for (uint32_t i = 0; i < stage->graph_count; i++) {
         struct tr_graph *graph = NULL;
         uint64_t number;

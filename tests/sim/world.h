@@ -68,7 +68,7 @@ struct sim_wish {
 #define SIM_WATCHED_MAX 16
 
 /* Actors of a host that may be there at the end. */
-#define SIM_STAYING_MAX 12
+#define SIM_STAYING_MAX (12 + TR_LAUNCHER_SHARDS)
 
 /* What the program of a host knows of it. */
 struct sim_program {
