@@ -39,6 +39,26 @@ static void test_each_time_starts_one(void **state)
     timetable_end();
 }
 
+/* Where launchers are in shards it asks that of the execution's name. */
+static void test_each_time_starts_one_in_its_shard(void **state)
+{
+    (void)state;
+    timetable_begin("  p: {workflow: main, " EVERY_MINUTE "}}\n", true);
+    timetable_flow->engine->launcher_shards = TR_LAUNCHER_SHARDS;
+    timetable_flow->launcher = (struct tr_ref){0}; /* the program names none */
+    assert_int_equal(timetable_apply("p").change, TR_SCHEDULE_CREATED);
+    uint32_t before = stage_actor_count(&timetable_flow->stage);
+    timetable_pass(3 * MINUTE);
+    timetable_crash(10);
+    timetable_pass(2 * MINUTE);
+    assert_int_equal(timetable_begun(), 5);
+    assert_true(stage_actor_count(&timetable_flow->stage) > before);
+    struct tr_schedule_row row;
+    assert_true(timetable_row_of("p", &row));
+    assert_int_equal(row.started, 5);
+    timetable_end();
+}
+
 static void test_inputs(void **state)
 {
     (void)state;
@@ -446,6 +466,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_time_starts_one),
+        cmocka_unit_test(test_each_time_starts_one_in_its_shard),
         cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_a_name_that_was_used_is_left),
         cmocka_unit_test(test_overlaps_are_skipped),
