@@ -1,20 +1,8 @@
 /*
- * A launch that waits for its graph: a child of the launcher that keeps it while the program reads
- * the graph from the store.
- *
- *     launcher              graph_fetch             files service
- *     launch_kept     ->
- *                           graph_read        ->
- *                                             <-    graph_made, or why not: it asks again
- *                     <-    launch_kept, its last word
- *
- * Only launchers of several hosts need it: an execution is asked for on one host, which puts its
- * graph into the store that all have, and begins on another. There the row may be missing for a
- * moment, while the store still takes over what is committed, so it is asked for a while.
- *
- * What the program holds for it the launcher lets go of, when it has handled the launch.
+ * Keeping a message in pages, and asking the program for its graph until it is there.
  */
-#include "actors/engine.h"
+#include "actors/services/graph_fetch.h"
+
 #include "actors/store/heap.h"
 #include "schemas/engine/state_workflow.h"
 #include "schemas/runtime/files.h"
@@ -26,6 +14,39 @@ enum { TIMER_AGAIN = 1 };
 #define AGAIN_MS_FIRST 50
 #define AGAIN_MS_MAX 5000
 #define TRIES_MAX 12
+
+struct tr_graph_wait tr_graph_wait_of(const struct tr_message *message)
+{
+    struct tr_deferred_reply owed = tr_message_deferred(message);
+    return (struct tr_graph_wait){
+        .body = message->body, .version = message->version, .asker = owed.asker, .ask = owed.ask};
+}
+
+int tr_graph_fetch(struct tr_context *context, const struct tr_graph_wait *wait,
+                   struct tr_bytes graph)
+{
+    struct tr_graph_wait told = {.body = wait->body,
+                                 .version = wait->version,
+                                 .graph = graph,
+                                 .asker = wait->asker,
+                                 .ask = wait->ask};
+    struct tr_ref child;
+    int error = tr_spawn(context, &tr_graph_fetch_behaviour, NULL, &child);
+    return error != 0 ? error : tr_tell(context, child, &tr_graph_wait_schema, &told);
+}
+
+int tr_graph_fetch_end(struct tr_context *context, const struct tr_graph_wait *wait)
+{
+    const struct tr_ref files = {.key = {.group = TR_GROUP_HERE, .serial = TR_SERVICE_FILES}};
+    bool is_held = wait->engine_start != 0 && wait->engine_start == tr_engine_of(context)->life;
+    if (!is_held) {
+        return 0;
+    }
+    const struct tr_graph_drop drop = {.graph = tr_graph_number(wait->graph.data)};
+    return tr_tell(context, files, &tr_graph_drop_schema, &drop);
+}
+
+/* ------------------------------------------------------------------ the one that keeps it */
 
 static struct tr_heap heap_of(const struct tr_graph_fetch_state *state)
 {
@@ -39,19 +60,19 @@ static int ask(struct tr_context *context, struct tr_graph_fetch_state *state)
     return tr_call(context, TR_SERVICE_FILES, &tr_graph_read_schema, &read, 0, &state->call);
 }
 
-/* Its one word from the launcher. */
+/* Its one word from whoever has spawned it. */
 static int keep(struct tr_context *context, struct tr_graph_fetch_state *state,
                 const struct tr_message *message)
 {
-    struct tr_launch_kept kept;
+    struct tr_graph_wait kept;
     struct tr_heap heap = heap_of(state);
-    int error = tr_message_read(message, launch_kept, &kept);
+    int error = tr_message_read(message, graph_wait, &kept);
     if (error == 0) {
         struct tr_text hash = {.data = (const char *)kept.graph.data, .size = kept.graph.size};
         error = tr_array_set(&state->graph, hash);
     }
     if (error == 0) {
-        error = tr_heap_put(context, &heap, kept.launch, &state->launch);
+        error = tr_heap_put(context, &heap, kept.body, &state->body);
     }
     state->heap_page = heap.page;
     state->heap_used = heap.used;
@@ -61,9 +82,9 @@ static int keep(struct tr_context *context, struct tr_graph_fetch_state *state,
     return error != 0 ? error : ask(context, state);
 }
 
-/* Gives the launch back, with what is to be said of its graph, and ends. */
+/* Gives it back, with what is to be said of its graph, and ends. */
 static int give_back(struct tr_context *context, const struct tr_graph_fetch_state *state,
-                     struct tr_launch_kept *kept)
+                     struct tr_graph_wait *kept)
 {
     struct tr_heap heap = heap_of(state);
     struct tr_text hash = tr_array_get(&state->graph);
@@ -73,9 +94,9 @@ static int give_back(struct tr_context *context, const struct tr_graph_fetch_sta
     kept->graph = (struct tr_bytes){(const uint8_t *)hash.data, hash.size};
     kept->asker = state->asker;
     kept->ask = state->ask;
-    int error = tr_heap_get(context, &heap, state->launch, &buffer, &kept->launch);
+    int error = tr_heap_get(context, &heap, state->body, &buffer, &kept->body);
     if (error == 0) {
-        error = tr_tell(context, tr_parent(context), &tr_launch_kept_schema, kept);
+        error = tr_tell(context, tr_parent(context), &tr_graph_wait_schema, kept);
     }
     tr_buffer_fini(&buffer);
     return error != 0 ? error : tr_stop(context);
@@ -89,14 +110,14 @@ static int on_made(struct tr_context *context, struct tr_graph_fetch_state *stat
     if (error != 0) {
         return error;
     }
-    struct tr_launch_kept kept = {.engine_start = made.engine_start};
+    struct tr_graph_wait kept = {.engine_start = made.engine_start};
     return give_back(context, state, &kept);
 }
 
 static int try_again(struct tr_context *context, struct tr_graph_fetch_state *state, int64_t error,
                      struct tr_text why)
 {
-    struct tr_launch_kept kept = {.error = error, .message = why};
+    struct tr_graph_wait kept = {.error = error, .message = why};
     uint64_t delay_ms = (uint64_t)AGAIN_MS_FIRST << state->tries;
     state->call = 0;
     if (++state->tries == TRIES_MAX) {
@@ -142,7 +163,7 @@ static const struct {
     int (*act)(struct tr_context *context, struct tr_graph_fetch_state *state,
                const struct tr_message *message);
 } messages[] = {
-    {&tr_launch_kept_schema, false, keep},     {&tr_graph_made_schema, true, on_made},
+    {&tr_graph_wait_schema, false, keep},      {&tr_graph_made_schema, true, on_made},
     {&tr_blob_failed_schema, true, on_failed}, {&tr_ask_failed_schema, true, on_ask_failed},
     {&tr_timer_schema, false, on_timer},
 };

@@ -16,6 +16,7 @@
 #include "actors/graph/value/slot.h"
 #include "actors/history/forget.h"
 #include "actors/history/history.h"
+#include "actors/services/graph_fetch.h"
 #include "actors/services/growth.h"
 #include "actors/services/launch_run.h"
 #include "actors/services/launcher_shard.h"
@@ -23,14 +24,10 @@
 #include "schemas/engine/retention.h"
 #include "schemas/engine/state_workflow.h"
 #include "schemas/runtime/archive.h"
-#include "schemas/runtime/inquiry.h"
 
 /* Beside the inputs, what the root is told has to fit into its first message, too. */
 #define INPUTS_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 65536)
 #define CAUSE_BYTES_MAX 16384
-
-/* What is kept beside a launch that waits. */
-#define KEPT_BYTES_MAX 4096
 
 /* The two indexes take the pages in turn. */
 #define INDEX_COUNT 2
@@ -55,10 +52,10 @@ struct launch {
     uint64_t number;
     struct tr_buffer labels; /* that the execution gets */
     struct tr_buffer environment;
-    struct tr_node_start run;   /* how its tasks run (launch_run.h), and nothing else */
-    uint64_t plan;              /* as in struct known */
-    struct tr_launch_kept kept; /* the request as it came, and how it waited */
-    bool has_waited;            /* for its graph */
+    struct tr_node_start run;  /* how its tasks run (launch_run.h), and nothing else */
+    uint64_t plan;             /* as in struct known */
+    struct tr_graph_wait kept; /* the request as it came, and how it waited */
+    bool has_waited;           /* for its graph */
     bool waits;
     struct tr_launched answer;
 };
@@ -202,7 +199,7 @@ static bool is_name(struct tr_text name)
  */
 static bool lack_graph(struct launch *launch)
 {
-    const struct tr_launch_kept *kept = &launch->kept;
+    const struct tr_graph_wait *kept = &launch->kept;
     if (!tr_launcher_has_shards(tr_engine_of(launch->context)) || kept->error == TR_NOT_FOUND) {
         return refuse(launch, TR_NOT_FOUND, "the engine does not have its definition");
     }
@@ -212,7 +209,7 @@ static bool lack_graph(struct launch *launch)
             kept->message.size > 0 ? kept->message : tr_text_of("its definition cannot be read");
         return false;
     }
-    if (kept->launch.size > TR_MESSAGE_BYTES_MAX - KEPT_BYTES_MAX) {
+    if (kept->body.size > TR_GRAPH_WAIT_BODY_BYTES_MAX) {
         return refuse(launch, TR_LIMIT, "what is launched with is larger than 1 MiB together");
     }
     if (tr_may_grow(launch->context) != 0) {
@@ -558,32 +555,6 @@ static int begin(struct launch *launch)
     return error;
 }
 
-/* Has a child keep it until the graph is there. */
-static int wait_for_graph(struct launch *launch)
-{
-    struct tr_launch_kept kept = {
-        .launch = launch->kept.launch,
-        .version = launch->kept.version,
-        .graph = launch->request.graph,
-        .asker = launch->kept.asker,
-        .ask = launch->kept.ask,
-    };
-    struct tr_ref child;
-    int error = tr_spawn(launch->context, &tr_graph_fetch_behaviour, NULL, &child);
-    return error != 0 ? error : tr_tell(launch->context, child, &tr_launch_kept_schema, &kept);
-}
-
-/* The program has held the graph for it in this life of the engine; now the launcher may. */
-static int let_go(const struct launch *launch)
-{
-    const struct tr_graph_drop drop = {.graph = tr_graph_number(launch->request.graph.data)};
-    const struct tr_ref files = {.key = {.group = TR_GROUP_HERE, .serial = TR_SERVICE_FILES}};
-    bool is_held = launch->kept.engine_start == tr_engine_of(launch->context)->life;
-    return launch->has_waited && launch->kept.error == 0 && is_held
-               ? tr_tell(launch->context, files, &tr_graph_drop_schema, &drop)
-               : 0;
-}
-
 /*
  * The caller is answered. A launch node's root has told, not asked: the node hears from the new
  * root when it has begun, and from here when it is refused, or lives already. Whoever does not wait
@@ -623,10 +594,10 @@ static int carry_out(struct launch *launch, const struct tr_message *message)
     tr_buffer_fini(&launch->labels);
     tr_buffer_fini(&launch->environment);
     if (error == 0) {
-        error = let_go(launch);
+        error = tr_graph_fetch_end(launch->context, &launch->kept);
     }
     if (error == 0 && launch->waits) {
-        return wait_for_graph(launch);
+        return tr_graph_fetch(launch->context, &launch->kept, launch->request.graph);
     }
     return error != 0 ? error : answer(launch, message, is_fine && launch->answer.error == 0);
 }
@@ -634,13 +605,7 @@ static int carry_out(struct launch *launch, const struct tr_message *message)
 static int handle_launch(struct tr_context *context, struct tr_launcher_state *state,
                          const struct tr_message *message)
 {
-    struct tr_deferred_reply owed = tr_message_deferred(message);
-    struct launch launch = {.context = context,
-                            .state = state,
-                            .kept = {.launch = message->body,
-                                     .version = message->version,
-                                     .asker = owed.asker,
-                                     .ask = owed.ask}};
+    struct launch launch = {.context = context, .state = state, .kept = tr_graph_wait_of(message)};
     int error = tr_message_read(message, launch, &launch.request);
     return error != 0 ? error : carry_out(&launch, message);
 }
@@ -650,9 +615,9 @@ static int handle_kept(struct tr_context *context, struct tr_launcher_state *sta
                        const struct tr_message *message)
 {
     struct launch launch = {.context = context, .state = state, .has_waited = true};
-    int error = tr_message_read(message, launch_kept, &launch.kept);
+    int error = tr_message_read(message, graph_wait, &launch.kept);
     if (error == 0) {
-        error = tr_launch_unpack(launch.kept.launch, launch.kept.version, &launch.request);
+        error = tr_launch_unpack(launch.kept.body, launch.kept.version, &launch.request);
     }
     if (error == 0 && message->from.key.group != tr_self(context).key.group) {
         return tr_unexpected(context, message); /* only a child says that it has kept one */
@@ -918,7 +883,7 @@ static int launcher_handle(struct tr_context *context, void *state,
     if (tr_message_is(message, &tr_launch_schema)) {
         return handle_launch(context, state, message);
     }
-    if (tr_message_is(message, &tr_launch_kept_schema)) {
+    if (tr_message_is(message, &tr_graph_wait_schema)) {
         return handle_kept(context, state, message);
     }
     if (tr_message_is(message, &tr_execution_ended_schema)) {

@@ -11,6 +11,8 @@
  * the caller gets its answer. So a caller that was answered finds the plan as it applied it.
  */
 #include "actors/engine.h"
+#include "actors/services/graph_fetch.h"
+#include "actors/services/launcher_shard.h"
 #include "actors/store/rows.h"
 #include "schemas/engine/entity.h"
 #include "schemas/engine/schedule.h"
@@ -182,13 +184,34 @@ static int open_plan(struct tr_rows *rows, struct tr_schedules_state *state,
     return error;
 }
 
-/* Registers a plan, or another form of it; one that is as it was is answered at once. */
-static int set_plan(struct tr_rows *rows, struct tr_schedules_state *state,
-                    struct tr_schedule_set *set, const struct tr_message *message)
+/* A plan to register, as it came or as it has waited for its graph. */
+struct setting {
+    struct tr_context *context;
+    struct tr_schedules_state *state;
+    const struct tr_message *message;
+    struct tr_schedule_set set;
+    struct tr_graph_wait wait;
+    bool has_waited;
+};
+
+/* Whoever does not wait any more needs no answer. */
+static int answer_set(const struct setting *setting, const struct tr_schedule_kept *kept)
 {
+    const struct tr_deferred_reply owed = {setting->wait.asker, setting->wait.ask};
+    if (!setting->has_waited) {
+        return tr_reply(setting->context, setting->message, &tr_schedule_kept_schema, kept);
+    }
+    int error = tr_reply_deferred(setting->context, owed, &tr_schedule_kept_schema, kept);
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
+/* Registers a plan, or another form of it; one that is as it was is answered at once. */
+static int set_plan(struct tr_rows *rows, struct setting *setting)
+{
+    struct tr_schedule_set *set = &setting->set;
     uint64_t graph = tr_graph_number(set->graph.data);
     struct row *row = NULL;
-    int error = open_plan(rows, state, set, &set->row, &row);
+    int error = open_plan(rows, setting->state, set, &set->row, &row);
     if (error != 0) {
         return error;
     }
@@ -196,12 +219,12 @@ static int set_plan(struct tr_rows *rows, struct tr_schedules_state *state,
     if (before == graph && row->plan == set->plan) {
         tr_graph_registry_register(&tr_engine_of(rows->context)->registry, graph);
         struct tr_schedule_kept kept = {.change = TR_SCHEDULE_UNCHANGED};
-        return tr_reply(rows->context, message, &tr_schedule_kept_schema, &kept);
+        return answer_set(setting, &kept);
     }
     row->graph = graph;
     row->plan = set->plan;
     row->change = before == 0 ? TR_SCHEDULE_CREATED : TR_SCHEDULE_CONFIGURED;
-    row->deferred = tr_message_deferred(message);
+    row->deferred = (struct tr_deferred_reply){setting->wait.asker, setting->wait.ask};
     error = tr_tell(rows->context, row->schedule, &tr_schedule_set_schema, set);
     if (error == 0) {
         error = hold(rows, graph);
@@ -209,44 +232,77 @@ static int set_plan(struct tr_rows *rows, struct tr_schedules_state *state,
     return error != 0 || before == 0 ? error : let_go(rows, before);
 }
 
-/* What is wrong with a request, in words; NULL: nothing. */
-static const char *fault_of(struct tr_context *context, const struct tr_schedule_set *set)
+/*
+ * What is wrong with a request, in words; NULL: nothing, and the handler shares its graph until its
+ * end. Without the graph, which another host may have put into the store, it waits once.
+ */
+static const char *fault_of(struct setting *setting, const struct tr_graph **graph, bool *waits)
 {
+    const struct tr_schedule_set *set = &setting->set;
+    struct tr_engine *engine = tr_engine_of(setting->context);
     if (set->address.size == 0 || set->address.size > TR_SCHEDULE_ADDRESS_BYTES) {
         return "the plan's name cannot be kept";
     }
     if (set->graph.size != TR_GRAPH_HASH_BYTES) {
         return "its definition's name is no SHA-256";
     }
-    struct tr_graph_registry *registry = &tr_engine_of(context)->registry;
-    const struct tr_graph *graph =
-        tr_graph_registry_find(registry, tr_graph_number(set->graph.data));
-    if (graph == NULL || memcmp(graph->hash, set->graph.data, TR_GRAPH_HASH_BYTES) != 0) {
+    if (!tr_graph_registry_share(&engine->registry, set->graph.data)) {
+        *waits = tr_launcher_has_shards(engine) && setting->wait.error == 0;
         return "the engine does not have its definition";
     }
-    bool is_plan = set->plan < graph->plan_count && graph->plans[set->plan].schedule.is_set;
+    *graph = tr_graph_registry_find(&engine->registry, tr_graph_number(set->graph.data));
+    bool is_plan = set->plan < (*graph)->plan_count && (*graph)->plans[set->plan].schedule.is_set;
     return is_plan ? NULL : "its definition has no such plan with a schedule";
+}
+
+static int carry_out_set(struct setting *setting)
+{
+    struct tr_context *context = setting->context;
+    const struct tr_graph *graph = NULL;
+    bool waits = false;
+    int error = 0;
+    const char *fault = fault_of(setting, &graph, &waits);
+    if (fault == NULL) {
+        struct tr_rows rows = tr_rows_open(context, setting->state, sizeof(struct row));
+        error = set_plan(&rows, setting);
+        tr_rows_close(&rows, setting->state);
+    } else if (!waits) {
+        struct tr_schedule_kept kept = {.error = TR_INVALID, .message = tr_text_of(fault)};
+        error = answer_set(setting, &kept);
+    }
+    if (graph != NULL) {
+        tr_graph_registry_drop(&tr_engine_of(context)->registry, tr_graph_number(graph->hash));
+    }
+    if (error == 0) {
+        error = tr_graph_fetch_end(context, &setting->wait);
+    }
+    return error == 0 && waits ? tr_graph_fetch(context, &setting->wait, setting->set.graph)
+                               : error;
 }
 
 static int handle_set(struct tr_context *context, struct tr_schedules_state *state,
                       const struct tr_message *message)
 {
-    struct tr_schedule_set set;
-    struct tr_schedule_kept kept = {.error = 0};
-    int error = tr_message_read(message, schedule_set, &set);
-    if (error != 0) {
-        return error;
+    struct setting setting = {
+        .context = context, .state = state, .message = message, .wait = tr_graph_wait_of(message)};
+    int error = tr_message_read(message, schedule_set, &setting.set);
+    return error != 0 ? error : carry_out_set(&setting);
+}
+
+/* One that has waited for its graph. */
+static int handle_waited(struct tr_context *context, struct tr_schedules_state *state,
+                         const struct tr_message *message)
+{
+    struct setting setting = {
+        .context = context, .state = state, .message = message, .has_waited = true};
+    int error = tr_message_read(message, graph_wait, &setting.wait);
+    if (error == 0) {
+        error = tr_schedule_set_unpack(setting.wait.body, setting.wait.version, &setting.set);
     }
-    const char *fault = fault_of(context, &set);
-    if (fault != NULL) {
-        kept.error = TR_INVALID;
-        kept.message = tr_text_of(fault);
-        return tr_reply(context, message, &tr_schedule_kept_schema, &kept);
+    if (error == 0 && message->from.key.group != tr_self(context).key.group) {
+        return tr_unexpected(context, message);
     }
-    struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
-    error = set_plan(&rows, state, &set, message);
-    tr_rows_close(&rows, state);
-    return error;
+    return error != 0 ? error : carry_out_set(&setting);
 }
 
 /*
@@ -477,6 +533,9 @@ static int schedules_handle(struct tr_context *context, void *state,
 {
     if (tr_message_is(message, &tr_schedule_set_schema)) {
         return handle_set(context, state, message);
+    }
+    if (tr_message_is(message, &tr_graph_wait_schema)) {
+        return handle_waited(context, state, message);
     }
     if (tr_message_is(message, &tr_schedule_drop_schema)) {
         return handle_drop(context, state, message);

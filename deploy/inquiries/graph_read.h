@@ -1,6 +1,6 @@
 /*
- * A graph of the store for a launcher of another host than that which has put it there
- * (actors/services/graph_fetch.c).
+ * A graph of the store for what is handled on another host than that which has put it there
+ * (actors/services/graph_fetch.h).
  */
 #ifndef TR_DEPLOY_INQUIRIES_GRAPH_READ_H
 #define TR_DEPLOY_INQUIRIES_GRAPH_READ_H

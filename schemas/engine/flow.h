@@ -105,19 +105,19 @@ enum tr_failure_kind {
     FIELD(u8, interruptible, 3, 0)
 
 /*
- * A launch that waits for its graph, which the launcher's host has to read first: to the actor that
- * keeps it meanwhile, and back. `launch` is the packed message of a version; the answer is owed to
- * `asker` (tr_deferred_reply), if it was asked. On the way back `engine_start` is what graph_made
- * said; or `error` and `message`: the graph cannot be had.
+ * What an actor was told and cannot handle before its host has read a graph: to the one that keeps
+ * it meanwhile (actors/services/graph_fetch.h), and back. `body` is packed, in a version; the
+ * answer is owed to `asker` (tr_deferred_reply), if it was asked. On the way back `engine_start` is
+ * what graph_made said; or `error` and `message`: the graph cannot be had.
  */
-#define TR_LAUNCH_KEPT_FIELDS(FIELD, ARRAY) \
-    FIELD(bytes, launch, 1, TR_REDACTED)    \
-    FIELD(u8, version, 1, 0)                \
-    FIELD(bytes, graph, 1, 0)               \
-    FIELD(ref, asker, 1, 0)                 \
-    FIELD(u64, ask, 1, 0)                   \
-    FIELD(u64, engine_start, 1, 0)          \
-    FIELD(i64, error, 1, 0)                 \
+#define TR_GRAPH_WAIT_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, body, 1, TR_REDACTED)     \
+    FIELD(u8, version, 1, 0)               \
+    FIELD(bytes, graph, 1, 0)              \
+    FIELD(ref, asker, 1, 0)                \
+    FIELD(u64, ask, 1, 0)                  \
+    FIELD(u64, engine_start, 1, 0)         \
+    FIELD(i64, error, 1, 0)                \
     FIELD(text, message, 1, 0)
 
 /* `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. */
@@ -399,7 +399,7 @@ enum tr_failure_kind {
     S(archive_execution, 485, TR_MESSAGE, 1, TR_DURABLE, TR_ARCHIVE_EXECUTION_FIELDS)    \
     S(execution_archived, 486, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ARCHIVED_FIELDS) \
     S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                     \
-    S(launch_kept, 436, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCH_KEPT_FIELDS)               \
+    S(graph_wait, 436, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_WAIT_FIELDS)                 \
     S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)       \
     S(node_start, 403, TR_MESSAGE, 3, TR_DURABLE, TR_NODE_START_FIELDS)                  \
     S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)                 \

@@ -1,5 +1,5 @@
 /*
- * The states of the launcher, of what keeps a launch for it, and of the workflow. Large parts are
+ * The states of the launcher, of what waits for graphs, and of the workflow. Large parts are
  * pages: names and graphs (actors/store/index.h), node table and heap (actors/workflow/workflow.h).
  *
  * Where a field says `+ 1` it counts nodes from 1, and 0 is none, so that zeros are an empty state.
@@ -18,12 +18,12 @@
     FIELD(u64, graph_bytes, 1, 0)
 
 /*
- * `launch` is the place of a packed launch of a version, whose `graph` is asked for by `call` (0:
- * later), after `tries` that failed. `asker` and `ask` are those of launch_kept.
+ * `body` is the place of what is kept, in a version; its `graph` is asked for by `call` (0: later),
+ * after `tries` that failed. `asker` and `ask` are those of graph_wait.
  */
 #define TR_GRAPH_FETCH_STATE_FIELDS(FIELD, ARRAY) \
     ARRAY(bytes, graph, 32, 1, 0)                 \
-    FIELD(u64, launch, 1, 0)                      \
+    FIELD(u64, body, 1, 0)                        \
     FIELD(u8, version, 1, 0)                      \
     FIELD(ref, asker, 1, 0)                       \
     FIELD(u64, ask, 1, 0)                         \

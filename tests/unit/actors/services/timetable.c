@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "runtime/link/frame.h"
+#include "schemas/runtime/inquiry.h"
 
 static const char head[] = "troupe: 1\n"
                            "tasks:\n"
@@ -48,13 +49,25 @@ static struct tr_schedule_seen answer_of(const struct tr_schedule_look *asked)
     return seen;
 }
 
+/* What the store has of the flow's graph goes into the registry, and out of it. */
+static struct tr_graph_made made_of(const uint8_t *call, uint8_t version)
+{
+    struct tr_graph_registry *registry = &timetable_flow->engine->registry;
+    struct tr_graph_read asked;
+    uint64_t number;
+    assert_int_equal(tr_graph_read_unpack(tr_envelope_body(call), version, &asked), 0);
+    assert_non_null(timetable_flow->stored);
+    assert_int_equal(tr_graph_registry_put(registry, timetable_flow->stored, &number), 0);
+    timetable_flow->stored = NULL;
+    return (struct tr_graph_made){.graph = asked.graph,
+                                  .engine_start = timetable_flow->engine->life};
+}
+
 static void answer(const uint8_t *call)
 {
     struct tr_envelope envelope;
     struct tr_schedule_look asked;
     tr_envelope_unpack(call, &envelope);
-    assert_int_equal(envelope.type, tr_schedule_look_schema.id);
-    assert_int_equal(tr_schedule_look_unpack(tr_envelope_body(call), envelope.version, &asked), 0);
     struct tr_ref from = {{envelope.from_group, envelope.from_serial}, envelope.from_incarnation};
     struct tri_heading heading = {.kind = TR_KIND_REPLY,
                                   .from = {{0, TR_SERVICE_FILES}, 0},
@@ -62,6 +75,17 @@ static void answer(const uint8_t *call)
                                   .sequence = 1,
                                   .cause = from,
                                   .cause_sequence = envelope.sequence};
+    if (envelope.type == tr_graph_drop_schema.id) {
+        tr_graph_registry_drop(&timetable_flow->engine->registry, timetable_flow->graph_number);
+        return;
+    }
+    if (envelope.type == tr_graph_read_schema.id) {
+        struct tr_graph_made made = made_of(call, envelope.version);
+        stage_send(&timetable_flow->stage, 0, &heading, &tr_graph_made_schema, &made);
+        return;
+    }
+    assert_int_equal(envelope.type, tr_schedule_look_schema.id);
+    assert_int_equal(tr_schedule_look_unpack(tr_envelope_body(call), envelope.version, &asked), 0);
     if (timetable_is_broken) {
         struct tr_blob_failed failed = {.error = TR_NOT_FOUND,
                                         .message = tr_text_of("no such zone")};
