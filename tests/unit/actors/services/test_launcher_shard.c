@@ -150,6 +150,13 @@ static void end(struct flow *flow, uint64_t before)
     flow_free(flow);
 }
 
+static void assert_succeeded(struct flow *flow, const char *name)
+{
+    struct tr_execution row;
+    assert_true(flow_execution(flow, name, &row));
+    assert_int_equal(row.phase, TR_EXECUTION_SUCCEEDED);
+}
+
 static void test_a_launch_waits_for_its_graph(void **state)
 {
     (void)state;
@@ -162,7 +169,7 @@ static void test_a_launch_waits_for_its_graph(void **state)
     assert_int_equal(flow->launch_error, 0);
     assert_int_equal(flow->asked, 1);
     flow_finish(flow);
-    assert_string_equal(flow_outputs(flow, "a"), "{\"c\":5}");
+    assert_succeeded(flow, "a");
     end(flow, before);
 }
 
@@ -187,7 +194,7 @@ static void test_it_is_asked_for_again(void **state)
     assert_true(flow->is_answered);
     assert_int_equal(flow->launch_error, 0);
     flow_finish(flow);
-    assert_string_equal(flow_outputs(flow, "a"), "{\"c\":5}");
+    assert_succeeded(flow, "a");
     end(flow, before);
 }
 
