@@ -361,7 +361,7 @@ static int on_left(struct tri_refresh *refresh, const struct tr_message *message
 
 /*
  * The monitor's number tells a DOWN of the present watch from one that was under way when the job
- * got another owner.
+ * got another owner. A task on a host that cannot be reached may live: its job goes on.
  */
 static int on_down(struct tri_refresh *refresh, const struct tr_message *message)
 {
@@ -377,6 +377,9 @@ static int on_down(struct tri_refresh *refresh, const struct tr_message *message
     }
     if (error != 0 || job->watched.monitor != down.monitor) {
         return error == TR_NOT_FOUND ? 0 : error;
+    }
+    if (-(int)down.reason == TR_NO_CONNECTION) {
+        return tr_watch_again(&refresh->watch, &job->watched);
     }
     return tri_refresh_job_leave(refresh, number, job, true);
 }

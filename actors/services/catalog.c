@@ -347,10 +347,14 @@ static int on_release(struct catalog *catalog, const struct tr_message *message)
     return forget(catalog, number, release.is_made, false);
 }
 
-/* The owner's actor ended without a release: it made nothing. */
+/*
+ * The owner's actor ended without a release: it made nothing. One on a host that cannot be reached
+ * may be making it.
+ */
 static int on_down(struct catalog *catalog, const struct tr_message *message)
 {
     struct tr_down down;
+    struct tri_asker_row *asker;
     uint32_t number;
     int error = tr_message_read(message, down, &down);
     if (error != 0) {
@@ -360,6 +364,10 @@ static int on_down(struct catalog *catalog, const struct tr_message *message)
     error = tr_rows_find(&catalog->rows, &own, &number);
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error;
+    }
+    if (-(int)down.reason == TR_NO_CONNECTION) {
+        error = asker_edit(catalog, number, &asker);
+        return error != 0 ? error : tr_watch_again(&catalog->watch, &asker->watched);
     }
     return forget(catalog, number, false, true);
 }

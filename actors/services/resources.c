@@ -645,7 +645,8 @@ static int on_release(struct tri_resources *resources, const struct tr_message *
 
 /*
  * The task's actor has ended: whatever it held is free. A request that waits has no monitor; it
- * goes when it is granted and DOWN comes at once.
+ * goes when it is granted and DOWN comes at once. One on a host that cannot be reached may live, and
+ * keeps what it has.
  */
 static int on_down(struct tri_resources *resources, const struct tr_message *message)
 {
@@ -658,6 +659,9 @@ static int on_down(struct tri_resources *resources, const struct tr_message *mes
     }
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error;
+    }
+    if (-(int)down.reason == TR_NO_CONNECTION) {
+        return tr_watch_again(&resources->watch, &request->watched);
     }
     error = forget(resources, number, request, true);
     return error != 0 ? error : go_on(resources);

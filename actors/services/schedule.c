@@ -532,6 +532,9 @@ static int on_down(struct tri_schedule *schedule)
     if (error != 0 || down.monitor != schedule->state->monitor) {
         return error;
     }
+    if (-(int)down.reason == TR_NO_CONNECTION) {
+        return tr_monitor(schedule->context, schedule->state->running, &schedule->state->monitor);
+    }
     schedule->state->monitor = 0;
     return schedule->state->step == TR_SCHEDULE_REPLACING ? launch(schedule) : 0;
 }

@@ -64,6 +64,15 @@ int tr_watch_begin(struct tr_watch *watch, uint32_t number, struct tr_watched *r
     return error;
 }
 
+/*
+ * It keeps its place. The next DOWN of this kind comes when the way is lost once more, or the actor
+ * goes on on another host: so there is none for nothing.
+ */
+int tr_watch_again(struct tr_watch *watch, struct tr_watched *row)
+{
+    return tr_monitor(watch->rows->context, row->actor, &row->monitor);
+}
+
 /* There is room for one that waits. */
 static int watch_next(struct tr_watch *watch)
 {

@@ -51,6 +51,12 @@ struct tr_watch {
 /* Begins to watch the actor of a row that is in the handler's hands to be changed. */
 TR_MUST_USE int tr_watch_begin(struct tr_watch *watch, uint32_t number, struct tr_watched *row);
 
+/*
+ * After a DOWN that only says that its host cannot be reached (TR_NO_CONNECTION): the actor may live,
+ * and is watched on. What was told of it on the way that was lost is told again.
+ */
+TR_MUST_USE int tr_watch_again(struct tr_watch *watch, struct tr_watched *row);
+
 /* Ends it; `is_down`: it was heard of, so that no monitor is left. Nothing to end is fine. */
 TR_MUST_USE int tr_watch_end(struct tr_watch *watch, uint32_t number, struct tr_watched *row,
                              bool is_down);

@@ -349,6 +349,23 @@ struct tri_worker *stage_home(struct stage *stage, struct tr_ref actor)
     return home;
 }
 
+void stage_lose_monitors(struct stage *stage, struct tr_ref actor)
+{
+    struct tri_worker *worker = stage_home(stage, actor);
+    const struct tri_actor *watcher = tri_actor_find(worker, actor.key, 0);
+    const struct tri_edge *edge = tri_edge_first(worker, watcher);
+    struct tri_heading heading = tri_worker_heading(worker, tri_actor_ref(watcher), NULL);
+    for (; edge != NULL; edge = tri_edge_next(worker, watcher, edge)) {
+        if (edge->kind == TRI_EDGE_MONITORING) {
+            tri_deliver_signal(worker, &heading, &tr_down_schema,
+                               &(struct tr_down){.actor = {edge->peer, edge->peer_incarnation},
+                                                 .monitor = edge->id,
+                                                 .reason = -TR_NO_CONNECTION});
+        }
+    }
+    stage_run(stage);
+}
+
 struct tri_actor *stage_actor(struct stage *stage, struct tr_ref actor)
 {
     struct tri_worker *home = stage_home(stage, actor);

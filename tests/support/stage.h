@@ -118,6 +118,9 @@ void stage_move(struct stage *stage, struct tr_ref actor, uint32_t worker);
 struct tri_actor *stage_actor(struct stage *stage, struct tr_ref actor);
 struct tri_worker *stage_home(struct stage *stage, struct tr_ref actor);
 
+/* All that it monitors cannot be reached any more, as when the links to other hosts go down. */
+void stage_lose_monitors(struct stage *stage, struct tr_ref actor);
+
 /* How many actors live on all workers. */
 uint32_t stage_actor_count(struct stage *stage);
 

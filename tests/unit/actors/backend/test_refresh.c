@@ -259,6 +259,24 @@ static void test_a_job_without_its_task_is_ended(void **state)
     refresh_stand_end();
 }
 
+/* A task that cannot be reached may live: its job goes on, and the task's end is heard of later. */
+static void test_a_job_whose_task_cannot_be_reached_goes_on(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
+    uint32_t job = refresh_stand_make("g");
+    refresh_stand_pass(50);
+    for (int i = 0; i < 2; i++) {
+        stage_lose_monitors(&back.stage, back.refresh);
+        refresh_stand_pass(50);
+        assert_int_equal(back_live(), 1);
+    }
+    refresh_stand_stop(job);
+    refresh_stand_pass(50);
+    assert_int_equal(back_live(), 0);
+    refresh_stand_end();
+}
+
 /* AT11: a whole group is ended by one call, where the plugin can. */
 static void test_a_whole_group_is_ended_in_one_call(void **state)
 {
@@ -606,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_only_the_bad_one_of_a_batch_fails),
         cmocka_unit_test(test_a_cancelled_job_is_ended),
         cmocka_unit_test(test_a_job_without_its_task_is_ended),
+        cmocka_unit_test(test_a_job_whose_task_cannot_be_reached_goes_on),
         cmocka_unit_test(test_a_whole_group_is_ended_in_one_call),
         cmocka_unit_test(test_failures_are_explained_before_they_are_told),
         cmocka_unit_test(test_what_is_too_large_is_refused),

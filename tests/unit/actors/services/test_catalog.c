@@ -174,6 +174,26 @@ static void test_order_is_kept_and_keys_are_apart(void **state)
     end();
 }
 
+/* Whoever cannot be reached may live, and make it; its end is heard of later. */
+static void test_an_owner_that_cannot_be_reached_stays_it(void **state)
+{
+    (void)state;
+    begin();
+    struct tr_ref makers[2];
+    for (uint64_t i = 0; i < 2; i++) {
+        makers[i] = maker(i);
+        say(makers[i], RESERVE, 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        stage_lose_monitors(&stage, catalog);
+        assert_int_equal(heard(makers[1]), NOTHING);
+        assert_int_equal(state_of()->watch_count, 1);
+    }
+    say(makers[0], STOP, 0);
+    assert_int_equal(heard(makers[1]), OWNER);
+    end();
+}
+
 static void test_many_are_told_in_portions(void **state)
 {
     (void)state;
@@ -244,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_is_kept_and_keys_are_apart),
+        cmocka_unit_test(test_an_owner_that_cannot_be_reached_stays_it),
         cmocka_unit_test(test_many_are_told_in_portions),
         cmocka_unit_test(test_there_is_one_owner_at_most),
     };

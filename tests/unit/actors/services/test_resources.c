@@ -223,6 +223,26 @@ static void test_a_holder_that_ends_gives_back(void **state)
     end();
 }
 
+/* Whoever cannot be reached may live: it keeps its token, and its end is heard of later. */
+static void test_a_holder_that_cannot_be_reached_keeps_it(void **state)
+{
+    (void)state;
+    begin(true);
+    quota("quota", 1, 0);
+    struct tr_ref a = slot(1, 1);
+    slot(2, 1);
+    for (int i = 0; i < 2; i++) {
+        stage_lose_monitors(&stage, manager);
+        assert_int_equal(order_count, 1);
+        assert_int_equal(state_of()->held, 1);
+        assert_int_equal(state_of()->watch_count, 1);
+    }
+    stage_tell(&stage, a, &tr_client_give_schema, &(struct tr_client_give){.ends = true});
+    stage_run(&stage);
+    assert_int_equal(order_count, 2);
+    end();
+}
+
 /* A quota that grows lets many begin, in portions. */
 static void test_many_begin_at_once(void **state)
 {
@@ -389,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_a_pool_bounds_over_all_namespaces),
         cmocka_unit_test(test_a_pools_rate_holds),
         cmocka_unit_test(test_a_holder_that_ends_gives_back),
+        cmocka_unit_test(test_a_holder_that_cannot_be_reached_keeps_it),
         cmocka_unit_test(test_many_begin_at_once),
         cmocka_unit_test(test_nothing_is_ever_given_twice),
         cmocka_unit_test(test_projects_and_domains_have_their_bounds),

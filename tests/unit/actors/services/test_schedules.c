@@ -168,6 +168,25 @@ static void test_overlaps_are_skipped(void **state)
     timetable_end();
 }
 
+/* An execution that cannot be reached may run: nothing begins beside it. */
+static void test_what_cannot_be_reached_still_overlaps(void **state)
+{
+    (void)state;
+    run_long("  p: {workflow: main, " EVERY_MINUTE "}}\n");
+    timetable_pass(MINUTE);
+    assert_int_equal(timetable_begun(), 1);
+    struct tr_ref plan;
+    struct tr_text address = tr_text_of("/sys/schedules/default.development.p");
+    assert_int_equal(tr_host_find(&timetable_flow->stage.host, address, &plan), 0);
+    stage_lose_monitors(&timetable_flow->stage, plan);
+    timetable_pass(MINUTE);
+    assert_int_equal(timetable_begun(), 1);
+    assert_int_equal(timetable_outcome_of("p"), TR_SCHEDULE_OUTCOME_SKIPPED);
+    timetable_pass(MINUTE); /* its end is heard of */
+    assert_int_equal(timetable_begun(), 2);
+    timetable_end();
+}
+
 static void test_overlaps_are_allowed(void **state)
 {
     (void)state;
@@ -520,6 +539,7 @@ int main(void)
         cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_a_name_that_was_used_is_left),
         cmocka_unit_test(test_overlaps_are_skipped),
+        cmocka_unit_test(test_what_cannot_be_reached_still_overlaps),
         cmocka_unit_test(test_overlaps_are_allowed),
         cmocka_unit_test(test_overlaps_are_replaced),
         cmocka_unit_test(test_what_has_just_begun_is_not_replaced),
