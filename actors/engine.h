@@ -58,8 +58,9 @@ struct tr_engine {
     uint64_t memory_max;      /* of all that it has in hand; 0: no bound */
     bool fires_schedules;     /* else they rest */
     bool is_strict;           /* tasks of Flyte's that want more than the machine has are refused */
-    uint64_t life;            /* no other start of any engine has this number */
-    uint64_t store;           /* no other store has this one; 0: nobody outside needs it */
+    uint16_t host;  /* its number among those that work beside each other; 0: it is alone */
+    uint64_t life;  /* no other start of any engine has this number */
+    uint64_t store; /* no other store has this one; 0: nobody outside needs it */
 };
 
 /* The standard program that sends mail. */

@@ -185,29 +185,23 @@ static struct tr_text place_name(const struct tri_place_row *place)
     return (struct tr_text){.data = place->name, .size = size};
 }
 
-/*
- * Whether an execution is dormant in the engine of this start. A row of an earlier start counts as
- * none.
- */
-static bool is_dormant(struct tr_rows *rows, uint32_t start, uint64_t execution)
+/* A row that cannot be read says nothing: it is a remark only. */
+static bool is_dormant(struct tr_rows *rows, const struct tr_resources_state *state,
+                       uint64_t execution)
 {
-    struct tr_rows_key key = tr_rows_key_numbers(TRI_ROW_DORMANT, execution, 0);
-    uint32_t number;
-    const void *row;
-    return tr_rows_find(rows, &key, &number) == 0 && tr_rows_get(rows, number, &row) == 0 &&
-           ((const struct tri_dormant_row *)row)->start == start;
+    bool is = false;
+    return tri_resources_dormant_has(rows, state, execution, &is) == 0 && is;
 }
 
 #define DORMANT_NOTE " (dormant: `troupe resume` goes on with it)"
 
-/* Nothing is appended where the row cannot be read: it is a remark only. */
 void tr_explain_dormant(const struct tr_resources_state *state,
                         const struct tr_explain_pages *pages, uint64_t execution,
                         struct tr_buffer *text)
 {
     struct tr_rows rows =
         tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_resource_any));
-    if (is_dormant(&rows, state->start, execution)) {
+    if (is_dormant(&rows, state, execution)) {
         tr_buffer_add_string(text, DORMANT_NOTE);
     }
 }
@@ -227,8 +221,8 @@ static uint32_t project_of(struct tr_rows *rows, uint32_t scope)
  * The holders of a place's slots: some of them by name. Looks at each row. That takes as long as
  * the table is; it is done once for each place of a request, by a command and never by an actor.
  */
-static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
-                         struct tr_buffer *text)
+static void name_holders(struct tr_rows *rows, const struct tr_resources_state *state,
+                         uint32_t place, struct tr_buffer *text)
 {
     uint32_t named = 0;
     uint32_t more = 0;
@@ -252,7 +246,7 @@ static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
         size_t size = request->identity_size < sizeof request->identity ? request->identity_size
                                                                         : sizeof request->identity;
         tr_buffer_print(text, "%s%.*s%s", named++ == 0 ? ": " : ", ", (int)size, request->identity,
-                        is_dormant(rows, start, request->execution) ? DORMANT_NOTE : "");
+                        is_dormant(rows, state, request->execution) ? DORMANT_NOTE : "");
     }
     if (more > 0) {
         tr_buffer_print(text, " and %u more", more);
@@ -269,8 +263,9 @@ static void begin_part(struct tr_buffer *text, uint32_t *parts)
  * A place's bound, if it has one: how much of it is in use, and its holders. A place of no bound is
  * left out: nothing waits for it.
  */
-static void explain_place(struct tr_rows *rows, uint32_t start, uint32_t number, const char *what,
-                          struct tr_buffer *text, uint32_t *parts)
+static void explain_place(struct tr_rows *rows, const struct tr_resources_state *state,
+                          uint32_t number, const char *what, struct tr_buffer *text,
+                          uint32_t *parts)
 {
     const void *row;
     if (number == 0 || tr_rows_get(rows, number, &row) != 0) {
@@ -282,7 +277,7 @@ static void explain_place(struct tr_rows *rows, uint32_t start, uint32_t number,
         begin_part(text, parts);
         tr_buffer_print(text, "a slot in %s'%.*s' (%u of %u in use", what, TRI_TEXT(name),
                         place->used, place->slots);
-        name_holders(rows, start, number, text);
+        name_holders(rows, state, number, text);
         tr_buffer_add_string(text, ")");
     }
     if (place->per_second > 0) {
@@ -349,10 +344,10 @@ int tr_explain_request(const struct tr_resources_state *state, const struct tr_e
     if (request->queue != 0) {
         uint32_t parts = 0;
         uint32_t scope = tri_resources_request_scope(request);
-        explain_place(&rows, state->start, request->place, "", text, &parts);
-        explain_place(&rows, state->start, scope, "", text, &parts);
-        explain_place(&rows, state->start, project_of(&rows, scope), "", text, &parts);
-        explain_place(&rows, state->start, request->pool, "the pool ", text, &parts);
+        explain_place(&rows, state, request->place, "", text, &parts);
+        explain_place(&rows, state, scope, "", text, &parts);
+        explain_place(&rows, state, project_of(&rows, scope), "", text, &parts);
+        explain_place(&rows, state, request->pool, "the pool ", text, &parts);
         explain_machine(&rows, state->machine, &request->amounts, text, &parts);
         tr_buffer_print(text, "; %llu %s in all, and executions take turns",
                         (unsigned long long)state->waiting,

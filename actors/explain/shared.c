@@ -78,12 +78,8 @@ static void add_place(struct pass *pass, struct tr_shared_request *request, uint
 
 static bool is_dormant(struct pass *pass, uint64_t execution)
 {
-    struct tr_rows_key key = tr_rows_key_numbers(TRI_ROW_DORMANT, execution, 0);
-    uint32_t number;
-    const void *row;
-    return tr_rows_find(&pass->rows, &key, &number) == 0 &&
-           tr_rows_get(&pass->rows, number, &row) == 0 &&
-           ((const struct tri_dormant_row *)row)->start == pass->state->start;
+    bool is = false;
+    return tri_resources_dormant_has(&pass->rows, pass->state, execution, &is) == 0 && is;
 }
 
 static int show_request(struct pass *pass, const struct tri_request_row *found)

@@ -11,8 +11,8 @@
  *   the one before.
  * - A request is granted only as the first of its lane, or when none waits at all: so a large one
  *   at the front is not passed by smaller ones behind it.
- * - Machine amounts are saved for one lane at a time, the claimant. It is the first whose request
- *   lacked them, and stays it until one of its requests is granted, or none is left.
+ * - The amounts of a machine are saved for one lane at a time, the claimant. It is the first whose
+ *   request lacked them, and stays it until one of its requests is granted, or none is left.
  *
  * Flyte's ResourceManager has namespaces of this kind, too.
  *
@@ -49,12 +49,8 @@ static void set_name(struct tri_place_row *place, struct tr_text name)
     }
 }
 
-/*
- * The place of a name, which has no bounds when it is new. Place rows are never removed: they are
- * few, and keep what is used of them.
- */
-static int place_find(struct tri_resources *resources, enum tri_resource_row kind,
-                      struct tr_text name, uint32_t *number)
+int tri_resources_place_find(struct tri_resources *resources, enum tri_resource_row kind,
+                             struct tr_text name, uint32_t *number)
 {
     struct tr_rows_key key = tr_rows_key_bytes(
         kind, (struct tr_bytes){.data = (const uint8_t *)name.data, .size = name.size});
@@ -79,7 +75,7 @@ static int pool_find(struct tri_resources *resources, const struct tr_resource_r
     if (wish->pool.size == 0) {
         return 0;
     }
-    int error = place_find(resources, TRI_ROW_POOL, wish->pool, number);
+    int error = tri_resources_place_find(resources, TRI_ROW_POOL, wish->pool, number);
     if (error == 0) {
         error = tri_resources_place_edit(resources, *number, &pool);
     }
@@ -101,7 +97,7 @@ static int find_scope(struct tri_resources *resources, struct tr_text name, uint
     if (name.size == 0) {
         return 0;
     }
-    int error = place_find(resources, TRI_ROW_SCOPE, name, number);
+    int error = tri_resources_place_find(resources, TRI_ROW_SCOPE, name, number);
     if (error == 0) {
         error = tri_resources_place_edit(resources, *number, &scope);
     }
@@ -125,19 +121,6 @@ static int share_find(struct tri_resources *resources, const struct tr_resource_
 
 /* ----------------------------------------------------------------- places */
 
-/* The machine is a place like others, of the empty name; its number is kept in the state. */
-static int machine_of(struct tri_resources *resources, struct tri_place_row **machine)
-{
-    if (resources->state->machine == 0) {
-        int error =
-            place_find(resources, TRI_ROW_PLACE, tr_text_of(""), &resources->state->machine);
-        if (error != 0) {
-            return error;
-        }
-    }
-    return tri_resources_place_edit(resources, resources->state->machine, machine);
-}
-
 /* The amounts, so that what holds for each is said once. */
 static const struct amount {
     const char *noun;
@@ -157,14 +140,38 @@ static uint64_t amount_of(const struct tri_amounts *of, const struct amount *amo
     return value;
 }
 
-/* The places of a request. All but `place` and `machine` may be NULL. */
+/* The places of a request. All but `place` may be NULL; without a machine it books none. */
 struct places {
     struct tri_place_row *place;
     struct tri_place_row *pool;
     struct tri_place_row *scope;   /* of its domain, or of its project */
     struct tri_place_row *project; /* behind that of a domain */
     struct tri_place_row *machine;
+    uint32_t host; /* of the machine: its row */
+    uint32_t claimant;
+    bool has_told;
 };
+
+/* The machine that a request books of. An engine that is alone may ask before it has told of it. */
+static int open_machine(struct tri_resources *resources, const struct tri_request_row *request,
+                        struct places *places)
+{
+    const struct tri_host_row *host;
+    uint16_t number = tri_resources_request_host(request);
+    if (!tri_resources_request_is_booking(request)) {
+        return 0;
+    }
+    int error = tri_resources_host_find(resources, number, &places->host);
+    if (error == 0) {
+        error = tri_resources_host_get(&resources->rows, number, &places->host, &host);
+    }
+    if (error != 0) {
+        return error;
+    }
+    places->claimant = host->claimant;
+    places->has_told = host->has_told || number == 0;
+    return tri_resources_place_edit(resources, host->machine, &places->machine);
+}
 
 static int open_place(struct tri_resources *resources, uint32_t number, struct tri_place_row **row)
 {
@@ -186,7 +193,23 @@ static int open_places(struct tri_resources *resources, const struct tri_request
     if (error == 0 && places->scope != NULL) {
         error = open_place(resources, places->scope->project, &places->project);
     }
-    return error != 0 ? error : machine_of(resources, &places->machine);
+    return error != 0 ? error : open_machine(resources, request, places);
+}
+
+static bool is_too_much(const struct tri_request_row *request, const struct tri_place_row *machine,
+                        char *words, size_t size)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(amounts); i++) {
+        uint64_t wanted = amount_of(&request->amounts, &amounts[i]);
+        uint64_t there = amount_of(&machine->amounts, &amounts[i]);
+        if (there != 0 && wanted > there) {
+            (void)snprintf(words, size, "it asks for %llu %s, and this machine has %llu",
+                           (unsigned long long)(wanted / amounts[i].unit), amounts[i].noun,
+                           (unsigned long long)(there / amounts[i].unit));
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Why a request can never be granted, in words; false: it can. */
@@ -199,24 +222,18 @@ static bool is_impossible(const struct tri_request_row *request, const struct pl
                        (int)place->name_size, place->name, place->slots);
         return true;
     }
-    for (size_t i = 0; i < TR_COUNT_OF(amounts); i++) {
-        uint64_t wanted = amount_of(&request->amounts, &amounts[i]);
-        uint64_t there = amount_of(&places->machine->amounts, &amounts[i]);
-        if (there != 0 && wanted > there) {
-            (void)snprintf(words, size, "it asks for %llu %s, and this machine has %llu",
-                           (unsigned long long)(wanted / amounts[i].unit), amounts[i].noun,
-                           (unsigned long long)(there / amounts[i].unit));
-            return true;
-        }
-    }
-    return false;
+    return places->machine != NULL && is_too_much(request, places->machine, words, size);
 }
 
-/* Of what the machine has less of, all there is. */
-static void cut(struct tri_request_row *request, const struct tri_place_row *machine)
+/* Of what the machine has less of, all there is, for those who want that. */
+static void cut(struct tri_request_row *request, const struct places *places)
 {
+    bool is_meant = (request->watched.own_bits & TRI_REQUEST_IS_CUT) != 0;
+    if (!is_meant || places->machine == NULL) {
+        return;
+    }
     for (size_t i = 0; i < TR_COUNT_OF(amounts); i++) {
-        uint64_t there = amount_of(&machine->amounts, &amounts[i]);
+        uint64_t there = amount_of(&places->machine->amounts, &amounts[i]);
         if (there != 0 && amount_of(&request->amounts, &amounts[i]) > there) {
             memcpy((uint8_t *)&request->amounts + amounts[i].offset, &there, sizeof there);
         }
@@ -233,10 +250,28 @@ static bool is_full(const struct tri_place_row *place, uint32_t slots)
 }
 
 /*
- * The first thing in the way of a request now. What dormant executions have booked of the machine
- * does not count. The order of the checks matters only for RATE and MACHINE: the first sets a
- * timer, the second makes its lane the claimant, so both come after what no time and no saving can
- * help.
+ * What dormant executions have booked of the machine does not count. A machine of which nothing was
+ * told yet has no room: one that has just come, and is heard of at any moment.
+ */
+static bool has_room(const struct tri_request_row *request, const struct places *places)
+{
+    const struct tri_place_row *machine = places->machine;
+    for (size_t i = 0; i < TR_COUNT_OF(amounts); i++) {
+        uint64_t there = amount_of(&machine->amounts, &amounts[i]);
+        uint64_t used =
+            amount_of(&machine->booked, &amounts[i]) - amount_of(&machine->dormant, &amounts[i]);
+        uint64_t wanted = amount_of(&request->amounts, &amounts[i]);
+        if (there != 0 && wanted > 0 && used + wanted > there) {
+            return false;
+        }
+    }
+    return places->has_told;
+}
+
+/*
+ * The first thing in the way of a request now. The order of the checks matters only for RATE and
+ * MACHINE: the first sets a timer, the second makes its lane the claimant, so both come after what
+ * no time and no saving can help.
  */
 static enum hindrance hindrance_of(const struct tri_resources *resources,
                                    const struct tri_request_row *request,
@@ -254,16 +289,7 @@ static enum hindrance hindrance_of(const struct tri_resources *resources,
         pool->next_us > tr_steady_ms(resources->context) * 1000 + (uint64_t)BURST_US) {
         return RATE;
     }
-    for (size_t i = 0; i < TR_COUNT_OF(amounts); i++) {
-        uint64_t there = amount_of(&places->machine->amounts, &amounts[i]);
-        uint64_t used = amount_of(&places->machine->booked, &amounts[i]) -
-                        amount_of(&places->machine->dormant, &amounts[i]);
-        uint64_t wanted = amount_of(&request->amounts, &amounts[i]);
-        if (there != 0 && wanted > 0 && used + wanted > there) {
-            return MACHINE;
-        }
-    }
-    return FREE;
+    return places->machine == NULL || has_room(request, places) ? FREE : MACHINE;
 }
 
 /*
@@ -273,7 +299,6 @@ static enum hindrance hindrance_of(const struct tri_resources *resources,
 static void book(struct places *places, const struct tri_request_row *request, int sign)
 {
     uint64_t factor = sign > 0 ? 1 : UINT64_MAX;
-    struct tri_amounts *booked = &places->machine->booked;
     struct tri_place_row *const counted[] = {places->place, places->scope, places->project};
     for (size_t i = 0; i < TR_COUNT_OF(counted); i++) {
         if (counted[i] != NULL) {
@@ -283,9 +308,12 @@ static void book(struct places *places, const struct tri_request_row *request, i
     if (places->pool != NULL) {
         places->pool->used += (uint32_t)factor;
     }
-    booked->cpu_millis += factor * request->amounts.cpu_millis;
-    booked->memory_bytes += factor * request->amounts.memory_bytes;
-    booked->gpu_count += factor * request->amounts.gpu_count;
+    if (places->machine != NULL) {
+        struct tri_amounts *booked = &places->machine->booked;
+        booked->cpu_millis += factor * request->amounts.cpu_millis;
+        booked->memory_bytes += factor * request->amounts.memory_bytes;
+        booked->gpu_count += factor * request->amounts.gpu_count;
+    }
 }
 
 /*
@@ -304,11 +332,6 @@ static void count_rate(const struct tri_resources *resources, struct tri_place_r
 
 /* ----------------------------------------------------------- grant, refuse */
 
-static struct tr_text identity_of(const struct tri_request_row *request)
-{
-    return (struct tr_text){.data = request->identity, .size = request->identity_size};
-}
-
 /*
  * From now on the request holds its token: its actor is monitored and told. It is in no lane. A
  * request that is granted at once never was in a lane; any other has left it before.
@@ -323,7 +346,8 @@ static int grant(struct tri_resources *resources, uint32_t number, struct tri_re
     state->held++;
     state->granted++;
     int error = tr_watch_begin(&resources->watch, number, &request->watched);
-    const struct tr_resource_granted granted = {.identity = identity_of(request)};
+    const struct tr_resource_granted granted = {.identity =
+                                                    tri_resources_request_identity(request)};
     return error != 0 ? error
                       : tr_tell(resources->context, request->watched.actor,
                                 &tr_resource_granted_schema, &granted);
@@ -334,7 +358,7 @@ static int refuse(struct tri_resources *resources, uint32_t number, struct tri_r
                   const char *words)
 {
     resources->state->refused++;
-    const struct tr_resource_refused refused = {.identity = identity_of(request),
+    const struct tr_resource_refused refused = {.identity = tri_resources_request_identity(request),
                                                 .reason = tr_text_of(words)};
     int error =
         tr_tell(resources->context, request->watched.actor, &tr_resource_refused_schema, &refused);
@@ -346,12 +370,36 @@ static int refuse(struct tri_resources *resources, uint32_t number, struct tri_r
 /* ------------------------------------------------------------------ turns */
 
 /*
+ * Where another lane's request saves up for the machine, no lane that books any of it may go first.
+ */
+static enum hindrance lane_hindrance(const struct tri_resources *resources,
+                                     const struct tri_request_row *request, uint32_t lane,
+                                     const struct places *places)
+{
+    bool is_saved = places->claimant != 0 && places->claimant != lane;
+    return is_saved ? MACHINE : hindrance_of(resources, request, places);
+}
+
+/* The first that lacks of a machine claims it; a pool's rate has a time. */
+static int wait_for(struct tri_resources *resources, enum hindrance hindrance, uint32_t lane,
+                    const struct places *places)
+{
+    if (hindrance == MACHINE && places->claimant == 0) {
+        return tri_resources_host_claim(resources, places->host, lane);
+    }
+    if (hindrance == RATE &&
+        (resources->retry_us == 0 || places->pool->next_us < resources->retry_us)) {
+        resources->retry_us = places->pool->next_us;
+    }
+    return 0;
+}
+
+/*
  * Looks at the first of a lane: it is granted, refused (`did`), or what is in its way. A lane whose
  * executions are all dormant has no first and gives nothing.
  */
 static int try_lane(struct tri_resources *resources, uint32_t number, bool *did)
 {
-    struct tr_resources_state *state = resources->state;
     struct tri_request_row *request;
     struct tri_lane_row *lane;
     struct places places;
@@ -377,31 +425,24 @@ static int try_lane(struct tri_resources *resources, uint32_t number, bool *did)
         return error;
     }
     *did = true;
+    cut(request, &places);
     if (is_impossible(request, &places, words, sizeof words)) {
         return refuse(resources, first, request, words);
     }
-    /*
-     * Another lane's request saves up for the machine: no lane that books any of it may go first.
-     */
-    bool is_saved = lane->is_booking && state->claimant != 0 && state->claimant != number;
-    enum hindrance hindrance = is_saved ? MACHINE : hindrance_of(resources, request, &places);
+    enum hindrance hindrance = lane_hindrance(resources, request, number, &places);
     if (hindrance != FREE) {
         *did = false;
-        if (hindrance == MACHINE && !is_saved) {
-            state->claimant = number;
-        }
-        if (hindrance == RATE &&
-            (resources->retry_us == 0 || places.pool->next_us < resources->retry_us)) {
-            resources->retry_us = places.pool->next_us;
-        }
-        return 0;
+        return wait_for(resources, hindrance, number, &places);
     }
-    state->claimant = state->claimant == number ? 0 : state->claimant;
-    error = tri_resources_lane_turn(resources, lane);
-    if (error != 0) {
-        return error;
+    if (places.claimant == number) {
+        error = tri_resources_host_claim(resources, places.host, 0);
     }
-    error = tri_resources_lane_remove(resources, request);
+    if (error == 0) {
+        error = tri_resources_lane_turn(resources, lane);
+    }
+    if (error == 0) {
+        error = tri_resources_lane_remove(resources, request);
+    }
     return error != 0 ? error : grant(resources, first, request, &places);
 }
 
@@ -524,7 +565,7 @@ static int request_new(struct tri_resources *resources, const struct tr_resource
     uint32_t pool;
     uint32_t scope;
     void *row;
-    int error = place_find(resources, TRI_ROW_PLACE, wish->name, &place);
+    int error = tri_resources_place_find(resources, TRI_ROW_PLACE, wish->name, &place);
     if (error != 0) {
         return error;
     }
@@ -549,6 +590,8 @@ static int request_new(struct tri_resources *resources, const struct tr_resource
     request->place = place;
     request->pool = pool;
     request->watched.own = scope;
+    request->watched.own_bits = wish->is_cut ? TRI_REQUEST_IS_CUT : 0;
+    request->watched.own_small = tri_resources_request_is_booking(request) ? wish->host : 0;
     size_t size = wish->identity.size < sizeof request->identity ? wish->identity.size
                                                                  : sizeof request->identity;
     request->identity_size = (uint32_t)size;
@@ -559,6 +602,11 @@ static int request_new(struct tri_resources *resources, const struct tr_resource
     return 0;
 }
 
+static bool is_booking(const struct tr_resource_request *wish)
+{
+    return (wish->cpu_millis | wish->memory_bytes | wish->gpu_count) != 0;
+}
+
 /* A new request goes behind those that wait in its lane; go_on then looks whose turn it is. */
 static int admit(struct tri_resources *resources, const struct tr_resource_request *wish,
                  struct tr_ref actor)
@@ -567,7 +615,12 @@ static int admit(struct tri_resources *resources, const struct tr_resource_reque
     struct places places;
     char words[160];
     uint32_t number;
-    int error = request_new(resources, wish, actor, &number, &request);
+    bool is_there = true;
+    int error = is_booking(wish) ? tri_resources_host_admit(resources, wish, actor, &is_there) : 0;
+    if (error != 0 || !is_there) {
+        return error;
+    }
+    error = request_new(resources, wish, actor, &number, &request);
     if (error != 0) {
         return error;
     }
@@ -575,9 +628,7 @@ static int admit(struct tri_resources *resources, const struct tr_resource_reque
     if (error != 0) {
         return error;
     }
-    if (wish->is_cut) {
-        cut(request, places.machine);
-    }
+    cut(request, &places);
     if (is_impossible(request, &places, words, sizeof words)) {
         return refuse(resources, number, request, words);
     }
@@ -594,6 +645,13 @@ static int admit(struct tri_resources *resources, const struct tr_resource_reque
     error = tri_resources_lane_add(resources, number, request, &is_first);
     bool is_behind = !is_first && resources->state->dormant_count == 0;
     return error != 0 || is_behind ? error : go_on(resources);
+}
+
+/* Whether it waits, and for the machine of a host that its task is not on any more. */
+static bool has_moved(const struct tri_request_row *request, const struct tr_resource_request *wish)
+{
+    return request->queue != 0 && is_booking(wish) &&
+           tri_resources_request_host(request) != wish->host;
 }
 
 /*
@@ -616,7 +674,8 @@ static int on_request(struct tri_resources *resources, const struct tr_message *
     if (error != 0) {
         return error;
     }
-    if (!tr_text_equal(identity_of(request), wish.identity)) {
+    bool is_same = tr_text_equal(tri_resources_request_identity(request), wish.identity);
+    if (!is_same || has_moved(request, &wish)) {
         error = forget(resources, number, request, false); /* of an attempt before */
         return error != 0 ? error : admit(resources, &wish, message->from);
     }
@@ -636,7 +695,7 @@ static int on_release(struct tri_resources *resources, const struct tr_message *
     if (error == 0) {
         error = find_request(resources, message->from, &number, &request);
     }
-    if (error != 0 || !tr_text_equal(identity_of(request), release.identity)) {
+    if (error != 0 || !tr_text_equal(tri_resources_request_identity(request), release.identity)) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
     error = forget(resources, number, request, false);
@@ -645,8 +704,8 @@ static int on_release(struct tri_resources *resources, const struct tr_message *
 
 /*
  * The task's actor has ended: whatever it held is free. A request that waits has no monitor; it
- * goes when it is granted and DOWN comes at once. One on a host that cannot be reached may live, and
- * keeps what it has.
+ * goes when it is granted and DOWN comes at once. One on a host that cannot be reached may live,
+ * and keeps what it has.
  */
 static int on_down(struct tri_resources *resources, const struct tr_message *message)
 {
@@ -667,32 +726,42 @@ static int on_down(struct tri_resources *resources, const struct tr_message *mes
     return error != 0 ? error : go_on(resources);
 }
 
-/*
- * What the settings say of a namespace, or, without a name, of the machine. More may be free now.
- * `told` is the start that the list of dormant executions will begin: a sweep of that start takes
- * away quotas that were not named again.
- */
+/* What the settings of a host say of a namespace. Where they differ, the last to begin is right. */
+static int set_quota(struct tri_resources *resources, const struct tr_resource_quota *quota)
+{
+    struct tri_place_row *place;
+    uint32_t number;
+    uint32_t telling;
+    int error = tri_resources_host_telling(resources, quota->host, &telling);
+    if (error == 0) {
+        error = tri_resources_place_find(resources, TRI_ROW_PLACE, quota->name, &number);
+    }
+    if (error == 0) {
+        error = tri_resources_place_edit(resources, number, &place);
+    }
+    if (error == 0 && (place->told == 0 || !tri_resources_number_is_before(telling, place->told))) {
+        place->slots = quota->slots;
+        place->told = telling;
+    }
+    return error;
+}
+
+/* More may be free now. */
 static int on_quota(struct tri_resources *resources, const struct tr_message *message)
 {
     struct tr_resource_quota quota;
-    struct tri_place_row *place;
-    uint32_t number;
     int error = tr_message_read(message, resource_quota, &quota);
-    if (error != 0) {
-        return error;
+    if (error == 0) {
+        error = quota.name.size == 0 ? tri_resources_host_on_machine(resources, &quota)
+                                     : set_quota(resources, &quota);
     }
-    error = place_find(resources, TRI_ROW_PLACE, quota.name, &number);
-    if (error != 0) {
-        return error;
-    }
-    error = tri_resources_place_edit(resources, number, &place);
-    if (error != 0) {
-        return error;
-    }
-    place->slots = quota.slots;
-    place->told = tri_resources_dormant_next_start(resources->state);
-    place->amounts = (struct tri_amounts){quota.cpu_millis, quota.memory_bytes, quota.gpu_count};
-    return go_on(resources);
+    return error != 0 ? error : sweep(resources);
+}
+
+static int on_gone(struct tri_resources *resources, const struct tr_message *message)
+{
+    int error = tri_resources_host_on_gone(resources, message);
+    return error != 0 ? error : sweep(resources);
 }
 
 static int on_more(struct tri_resources *resources, const struct tr_message *message)
@@ -728,6 +797,7 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     } reactions[] = {{&tr_resource_request_schema, on_request},
                      {&tr_resource_release_schema, on_release},
                      {&tr_resource_quota_schema, on_quota},
+                     {&tr_resource_machine_gone_schema, on_gone},
                      {&tr_resource_dormant_schema, on_dormant},
                      {&tr_resource_active_schema, on_active},
                      {&tr_service_more_schema, on_more},

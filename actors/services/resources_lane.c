@@ -2,8 +2,8 @@
  * Requests that wait for resources: lanes, their queues and turns. All lists are doubly linked
  * through the rows, so that leaving costs the same anywhere.
  *
- * A lane is found by what its requests need: place, pool, scope, and whether they book anything of
- * the machine. So a lane has one order, and only its first request is looked at.
+ * A lane is found by what its requests need: place, pool, scope, and the machine that they book
+ * anything of. So a lane has one order, and only its first request is looked at.
  * Lanes and queues exist while a request waits in them: the ring of lanes holds no empty one.
  */
 #include "actors/services/resources.h"
@@ -97,22 +97,17 @@ static int ring_remove(struct tri_resources *resources, links_of *edit, uint32_t
 static struct tr_rows_key lane_key(const struct tri_request_row *request, bool is_booking)
 {
     uint64_t scope = tri_resources_request_scope(request);
+    uint64_t host = tri_resources_request_host(request);
     return tr_rows_key_numbers(TRI_ROW_LANE, (uint64_t)request->place << 32 | request->pool,
-                               scope << 1 | (is_booking ? 1 : 0));
-}
-
-/* Whether any of the amounts is not 0. */
-static bool is_booking(const struct tri_request_row *request)
-{
-    return (request->amounts.cpu_millis | request->amounts.memory_bytes |
-            request->amounts.gpu_count) != 0;
+                               host << 48 | scope << 1 | (is_booking ? 1 : 0));
 }
 
 /* The lane of a request; a new one gets its turn after all others. */
 static int find_lane(struct tri_resources *resources, const struct tri_request_row *request,
                      uint32_t *number)
 {
-    struct tr_rows_key key = lane_key(request, is_booking(request));
+    bool is_booking = tri_resources_request_is_booking(request);
+    struct tr_rows_key key = lane_key(request, is_booking);
     int error = tr_rows_find(&resources->rows, &key, number);
     if (error != TR_NOT_FOUND) {
         return error;
@@ -125,7 +120,8 @@ static int find_lane(struct tri_resources *resources, const struct tri_request_r
     struct tri_lane_row *lane = row;
     lane->place = request->place;
     lane->pool = request->pool;
-    lane->is_booking = is_booking(request);
+    lane->is_booking = is_booking;
+    lane->host = tri_resources_request_host(request);
     return ring_add(resources, lane_links, &resources->state->lane, *number, &lane->ring);
 }
 
@@ -164,13 +160,15 @@ static int drop_queue(struct tri_resources *resources, struct tri_lane_row *lane
     return error != 0 ? error : tr_rows_remove(&resources->rows, number);
 }
 
-/* A lane without requests ends, and with it what is saved of the machine for it. */
+/* A lane without requests ends, and with it what is saved of its machine for it. */
 static int drop_lane(struct tri_resources *resources, uint32_t number,
                      const struct tri_lane_row *lane)
 {
     struct tr_resources_state *state = resources->state;
-    state->claimant = state->claimant == number ? 0 : state->claimant;
-    int error = ring_remove(resources, lane_links, &state->lane, number, &lane->ring);
+    int error = lane->is_booking ? tri_resources_host_unclaim(resources, lane->host, number) : 0;
+    if (error == 0) {
+        error = ring_remove(resources, lane_links, &state->lane, number, &lane->ring);
+    }
     return error != 0 ? error : tr_rows_remove(&resources->rows, number);
 }
 
@@ -302,7 +300,8 @@ int tri_resources_lane_first(struct tri_resources *resources, struct tri_lane_ro
         if (error != 0) {
             return error;
         }
-        error = tri_resources_dormant_has(resources, queue->execution, &is_dormant);
+        error = tri_resources_dormant_has(&resources->rows, resources->state, queue->execution,
+                                          &is_dormant);
         if (error != 0) {
             return error;
         }

@@ -23,7 +23,9 @@ struct tr_watched {
     uint32_t next;     /* in the list of those that wait to be watched */
     uint32_t previous; /* 0: it is the first */
     bool is_listed;
-    uint32_t own; /* the user's: a number for which the row need not grow */
+    uint8_t own_bits; /* the user's, as what follows: the row need not grow for them */
+    uint16_t own_small;
+    uint32_t own;
 };
 
 /* The list, in the hands of a handler. */
@@ -52,8 +54,8 @@ struct tr_watch {
 TR_MUST_USE int tr_watch_begin(struct tr_watch *watch, uint32_t number, struct tr_watched *row);
 
 /*
- * After a DOWN that only says that its host cannot be reached (TR_NO_CONNECTION): the actor may live,
- * and is watched on. What was told of it on the way that was lost is told again.
+ * After a DOWN that only says that its host cannot be reached (TR_NO_CONNECTION): the actor may
+ * live, and is watched on.
  */
 TR_MUST_USE int tr_watch_again(struct tr_watch *watch, struct tr_watched *row);
 

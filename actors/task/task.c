@@ -349,6 +349,7 @@ static const struct reaction reactions[] = {
     {&tr_node_abort_schema, on_abort},
     {&tr_node_pause_schema, on_pause},
     {&tr_resource_granted_schema, tri_task_on_granted},
+    {&tr_resource_ask_again_schema, tri_task_on_token_again},
     {&tr_resource_refused_schema, tri_task_on_refused},
     {&tr_cache_owner_schema, tri_task_on_cache_owner},
     {&tr_services_changed_schema, on_services_changed},

@@ -332,6 +332,7 @@ TR_MUST_USE int tri_task_end_aborted(struct tri_task *task);
 
 TR_MUST_USE int tri_task_enter_token(struct tri_task *task);
 TR_MUST_USE int tri_task_token_again(struct tri_task *task);
+TR_MUST_USE int tri_task_on_token_again(struct tri_task *task);
 TR_MUST_USE int tri_task_on_granted(struct tri_task *task);
 TR_MUST_USE int tri_task_on_refused(struct tri_task *task);
 

@@ -5,6 +5,9 @@
  *
  * The manager knows an attempt by its generated name: so a grant of an attempt before is no grant
  * for this one, and asking again after a restart is answered with the token that is held already.
+ *
+ * The machine is that of the host that the task is on. If that is lost while it waits, the task is
+ * taken to another one, and the manager has it ask again.
  */
 #include "actors/task/task.h"
 
@@ -64,7 +67,8 @@ static void bound_scopes(struct tri_task *task, struct tr_resource_request *requ
     }
 }
 
-static int ask(struct tri_task *task)
+/* `asked_again`: the number of the loss that it was told of last; 0: of none. */
+static int ask(struct tri_task *task, uint32_t asked_again)
 {
     const struct tr_settings *settings = task->settings;
     bool is_booked = books_machine(task);
@@ -78,6 +82,8 @@ static int ask(struct tri_task *task)
         .memory_bytes = is_booked ? settings->resources.memory_bytes : 0,
         .gpu_count = is_booked ? settings->resources.gpu_count : 0,
         .is_cut = !task->engine->is_strict && tri_task_is_flytes(task),
+        .host = task->engine->host,
+        .asked_again = asked_again,
     };
     if (settings->pool != TR_GRAPH_NONE) {
         const struct tr_pool *pool = &task->graph->pools[settings->pool];
@@ -111,13 +117,26 @@ int tri_task_enter_token(struct tri_task *task)
     if (error == 0 && task->state->task_phase != TR_TASK_PHASE_WAITING_FOR_RESOURCES) {
         error = tri_task_attempt_phase(task, TR_TASK_PHASE_WAITING_FOR_RESOURCES);
     }
-    return error != 0 ? error : ask(task);
+    return error != 0 ? error : ask(task, 0);
 }
 
 /* One that runs already is counted when there is room: what it holds was counted elsewhere. */
 int tri_task_token_again(struct tri_task *task)
 {
-    return task->state->has_token && needs_token(task) ? ask(task) : 0;
+    return task->state->has_token && needs_token(task) ? ask(task, 0) : 0;
+}
+
+/*
+ * The machine that it waited for is gone. Whatever it does meanwhile, what it may hold is asked for
+ * where it is now.
+ */
+int tri_task_on_token_again(struct tri_task *task)
+{
+    struct tr_resource_ask_again again;
+    int error = tr_message_read(task->message, resource_ask_again, &again);
+    bool is_its = error == 0 && task->state->has_token && needs_token(task) &&
+                  tr_text_equal(again.identity, tri_task_identity(task)->generated_name);
+    return is_its ? ask(task, again.number) : error;
 }
 
 /* Whether the answer is to what this attempt asked for. */

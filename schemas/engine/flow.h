@@ -294,6 +294,10 @@ enum tr_failure_kind {
  * `project` and `domain` name what the execution's project, and its domain, may have of the same
  * slots, with their bounds (0: none): a domain comes with its project. As of pools, the last one to
  * ask is right. `is_cut`: of what the machine has less of it wants all there is.
+ *
+ * The machine is that of `host`, one of several, or of the engine that is alone (0). When it is
+ * gone those that wait for it hear resource_ask_again, and ask with the host that they are on now;
+ * `asked_again` is the number that they heard last.
  */
 #define TR_RESOURCE_REQUEST_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)                      \
@@ -310,7 +314,23 @@ enum tr_failure_kind {
     FIELD(u32, project_slots, 1, 0)              \
     FIELD(text, domain, 1, 0)                    \
     FIELD(u32, domain_slots, 1, 0)               \
-    FIELD(bool, is_cut, 1, 0)
+    FIELD(bool, is_cut, 1, 0)                    \
+    FIELD(u16, host, 2, 0)                       \
+    FIELD(u32, asked_again, 2, 0)
+
+#define TR_RESOURCE_ASK_AGAIN_FIELDS(FIELD, ARRAY) \
+    FIELD(text, identity, 1, 0)                    \
+    FIELD(u32, number, 1, 0)
+
+/*
+ * Told by hosts that see another one dead, or that it has left: whoever waits for its machine asks
+ * again. What was granted there stays so until it is given back. Once more is nothing; the host
+ * itself, when it is back, tells what its machine has. `incarnation` is that of the lost host: what
+ * comes late, of either, changes nothing. 0: it is not known.
+ */
+#define TR_RESOURCE_MACHINE_GONE_FIELDS(FIELD, ARRAY) \
+    FIELD(u16, host, 1, 0)                            \
+    FIELD(u64, incarnation, 1, 0)
 
 /*
  * Which executions are dormant from the engine's start on: what they have booked of the machine
@@ -318,26 +338,34 @@ enum tr_failure_kind {
  * bytes each; the first message forgets what an earlier engine said, the last one completes the
  * list. `has_all_quotas`, of the first: a namespace whose quota was not told since the one before
  * has no bound any more.
+ *
+ * Each of several hosts (`host`) tells of its own executions, and forgets no others. Where their
+ * settings differ, those of the host that began last are right.
  */
 #define TR_RESOURCE_DORMANT_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, executions, 1, 0)               \
     FIELD(bool, is_first, 1, 0)                  \
     FIELD(bool, is_last, 1, 0)                   \
-    FIELD(bool, has_all_quotas, 1, 0)
+    FIELD(bool, has_all_quotas, 1, 0)            \
+    FIELD(u16, host, 2, 0)
 
 /* One of them is active again: what it has counts. */
 #define TR_RESOURCE_ACTIVE_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
 
 /*
- * Sets how many slots a namespace has from now on, 0 for no bound. The name "" is the machine, with
- * its amounts. Told by the program at its start, and kept.
+ * Sets how many slots a namespace has from now on, 0 for no bound. The name "" is the machine of
+ * `host`, with its amounts, of which each start tells first. Told by the program at its start, and
+ * kept. An engine that is alone (host 0), and hosts beside each other, take turns: whoever tells of
+ * a machine says by that that those of the other kind are gone. `incarnation` is the host's.
  */
 #define TR_RESOURCE_QUOTA_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)                    \
     FIELD(u32, slots, 1, 0)                    \
     FIELD(u64, cpu_millis, 1, 0)               \
     FIELD(u64, memory_bytes, 1, 0)             \
-    FIELD(u64, gpu_count, 1, 0)
+    FIELD(u64, gpu_count, 1, 0)                \
+    FIELD(u16, host, 2, 0)                     \
+    FIELD(u64, incarnation, 2, 0)
 
 #define TR_RESOURCE_GRANTED_FIELDS(FIELD, ARRAY) FIELD(text, identity, 1, 0)
 
@@ -394,36 +422,38 @@ enum tr_failure_kind {
     FIELD(u64, changed_ms, 1, 0)
 #define TR_EXECUTION_ARCHIVED_FIELDS(FIELD, ARRAY) FIELD(i64, error, 1, 0)
 
-#define TR_FLOW_SCHEMAS(S)                                                               \
-    S(launch, 400, TR_MESSAGE, 3, TR_DURABLE, TR_LAUNCH_FIELDS)                          \
-    S(archive_execution, 485, TR_MESSAGE, 1, TR_DURABLE, TR_ARCHIVE_EXECUTION_FIELDS)    \
-    S(execution_archived, 486, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ARCHIVED_FIELDS) \
-    S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                     \
-    S(graph_wait, 436, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_WAIT_FIELDS)                 \
-    S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)       \
-    S(node_start, 403, TR_MESSAGE, 3, TR_DURABLE, TR_NODE_START_FIELDS)                  \
-    S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)                 \
-    S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                    \
-    S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)                 \
-    S(workflow_next, 407, TR_MESSAGE, 1, TR_DURABLE, TR_WORKFLOW_NEXT_FIELDS)            \
-    S(graph_hold, 408, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_HOLD_FIELDS)                  \
-    S(graph_held, 409, TR_MESSAGE, 2, TR_PRIORITY, TR_GRAPH_HELD_FIELDS)                 \
-    S(resource_request, 410, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_REQUEST_FIELDS)      \
-    S(resource_granted, 411, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_GRANTED_FIELDS)     \
-    S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS)     \
-    S(resource_release, 413, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_RELEASE_FIELDS)     \
-    S(resource_quota, 417, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_QUOTA_FIELDS)          \
-    S(resource_dormant, 471, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_DORMANT_FIELDS)      \
-    S(resource_active, 472, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_ACTIVE_FIELDS)        \
-    S(service_more, 418, TR_MESSAGE, 1, TR_DURABLE, TR_SERVICE_MORE_FIELDS)              \
-    S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)            \
-    S(cache_owner, 415, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_OWNER_FIELDS)               \
-    S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)           \
-    S(node_pause, 430, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_PAUSE_FIELDS)                 \
-    S(signal_wait, 431, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_WAIT_FIELDS)                \
-    S(signal_stop, 432, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_STOP_FIELDS)                \
-    S(send_signal, 433, TR_MESSAGE, 1, TR_DURABLE, TR_SEND_SIGNAL_FIELDS)                \
-    S(signal_sent, 434, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_SENT_FIELDS)               \
+#define TR_FLOW_SCHEMAS(S)                                                                    \
+    S(launch, 400, TR_MESSAGE, 3, TR_DURABLE, TR_LAUNCH_FIELDS)                               \
+    S(archive_execution, 485, TR_MESSAGE, 1, TR_DURABLE, TR_ARCHIVE_EXECUTION_FIELDS)         \
+    S(execution_archived, 486, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ARCHIVED_FIELDS)      \
+    S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                          \
+    S(graph_wait, 436, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_WAIT_FIELDS)                      \
+    S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)            \
+    S(node_start, 403, TR_MESSAGE, 3, TR_DURABLE, TR_NODE_START_FIELDS)                       \
+    S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)                      \
+    S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                         \
+    S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)                      \
+    S(workflow_next, 407, TR_MESSAGE, 1, TR_DURABLE, TR_WORKFLOW_NEXT_FIELDS)                 \
+    S(graph_hold, 408, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_HOLD_FIELDS)                       \
+    S(graph_held, 409, TR_MESSAGE, 2, TR_PRIORITY, TR_GRAPH_HELD_FIELDS)                      \
+    S(resource_request, 410, TR_MESSAGE, 2, TR_DURABLE, TR_RESOURCE_REQUEST_FIELDS)           \
+    S(resource_granted, 411, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_GRANTED_FIELDS)          \
+    S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS)          \
+    S(resource_release, 413, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_RELEASE_FIELDS)          \
+    S(resource_quota, 417, TR_MESSAGE, 2, TR_DURABLE, TR_RESOURCE_QUOTA_FIELDS)               \
+    S(resource_dormant, 471, TR_MESSAGE, 2, TR_DURABLE, TR_RESOURCE_DORMANT_FIELDS)           \
+    S(resource_active, 472, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_ACTIVE_FIELDS)             \
+    S(resource_ask_again, 490, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_ASK_AGAIN_FIELDS)      \
+    S(resource_machine_gone, 491, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_MACHINE_GONE_FIELDS) \
+    S(service_more, 418, TR_MESSAGE, 1, TR_DURABLE, TR_SERVICE_MORE_FIELDS)                   \
+    S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)                 \
+    S(cache_owner, 415, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_OWNER_FIELDS)                    \
+    S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)                \
+    S(node_pause, 430, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_PAUSE_FIELDS)                      \
+    S(signal_wait, 431, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_WAIT_FIELDS)                     \
+    S(signal_stop, 432, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_STOP_FIELDS)                     \
+    S(send_signal, 433, TR_MESSAGE, 1, TR_DURABLE, TR_SEND_SIGNAL_FIELDS)                     \
+    S(signal_sent, 434, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_SENT_FIELDS)                    \
     S(signal_given, 435, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_GIVEN_FIELDS)
 
 TR_FLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

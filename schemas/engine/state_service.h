@@ -21,10 +21,11 @@
     FIELD(u32, watch_last, 1, 0)
 
 /*
- * `machine` is the row of the machine, `lane` the one whose turn it is, `claimant` the one that
- * machine amounts are being saved for. `dormant_count` counts the rows of dormant executions,
- * `start` the engines that said which; `sweep` is the row whose turn it is to be looked at for
- * them, or 0. `quotas` is the start that has told all quotas there are.
+ * `machine` is the row of the machine of an engine that is alone, `lane` the one whose turn it is;
+ * `claimant` is not used any more, since each host has one. `dormant_count` counts the rows of
+ * dormant executions, `start` the starts of engines that told something; `sweep` is the row whose
+ * turn it is to be looked at, or 0. `quotas` is the start that has told all quotas there are.
+ * `hosts` is the first row of hosts, `losses` counts those that were gone.
  */
 #define TR_RESOURCES_STATE_FIELDS(FIELD, ARRAY) \
     TRI_ROWS_FIELDS(FIELD)                      \
@@ -40,7 +41,9 @@
     FIELD(u32, dormant_count, 1, 0)             \
     FIELD(u32, start, 1, 0)                     \
     FIELD(u32, sweep, 1, 0)                     \
-    FIELD(u32, quotas, 1, 0)
+    FIELD(u32, quotas, 1, 0)                    \
+    FIELD(u32, hosts, 2, 0)                     \
+    FIELD(u32, losses, 2, 0)
 
 #define TR_CATALOG_STATE_FIELDS(FIELD, ARRAY) \
     TRI_ROWS_FIELDS(FIELD)                    \
@@ -49,7 +52,7 @@
     FIELD(u64, waiting, 1, 0)
 
 #define TR_STATE_SERVICE_SCHEMAS(S)                                    \
-    S(resources_state, 104, TR_STATE, 1, 0, TR_RESOURCES_STATE_FIELDS) \
+    S(resources_state, 104, TR_STATE, 2, 0, TR_RESOURCES_STATE_FIELDS) \
     S(catalog_state, 105, TR_STATE, 1, 0, TR_CATALOG_STATE_FIELDS)
 
 TR_STATE_SERVICE_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

@@ -14,7 +14,9 @@
 /* A client asks for what its first state says, and writes down what it hears. */
 #define TR_CLIENT_FIELDS(FIELD, ARRAY) \
     FIELD(u64, number, 1, 0)           \
-    FIELD(u32, granted, 1, 0)
+    FIELD(u32, granted, 1, 0)          \
+    FIELD(u64, execution, 1, 0)        \
+    FIELD(u64, memory_bytes, 1, 0)
 #define TR_CLIENT_ASK_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)                \
     FIELD(u64, execution, 1, 0)            \
@@ -46,12 +48,19 @@ static uint64_t order[4096];
 static size_t order_count;
 static char reason[200];
 
+/* The host that all clients are on, and how often one of them was told to ask again. */
+static uint16_t here;
+static uint32_t asked_again;
+
+/* Where they are when they hear that; 0: on the same one. */
+static uint16_t moved;
+
 static void name_of(uint64_t number, char text[32])
 {
     (void)snprintf(text, 32, "client-%llu", (unsigned long long)number);
 }
 
-static int on_ask(struct tr_context *context, const struct tr_client *client,
+static int on_ask(struct tr_context *context, struct tr_client *client,
                   const struct tr_message *message)
 {
     struct tr_client_ask ask;
@@ -72,7 +81,27 @@ static int on_ask(struct tr_context *context, const struct tr_client *client,
         .domain = ask.domain,
         .domain_slots = ask.domain_slots,
         .is_cut = ask.is_cut,
+        .host = here,
     };
+    client->execution = ask.execution;
+    client->memory_bytes = ask.memory_bytes;
+    return error != 0 ? error : tr_tell(context, manager, &tr_resource_request_schema, &request);
+}
+
+/* It asks for the same, on the host where it is by now. */
+static int on_ask_again(struct tr_context *context, const struct tr_client *client,
+                        const struct tr_message *message)
+{
+    struct tr_resource_ask_again again;
+    int error = tr_message_read(message, resource_ask_again, &again);
+    const struct tr_resource_request request = {
+        .identity = again.identity,
+        .execution = client->execution,
+        .memory_bytes = client->memory_bytes,
+        .host = moved != 0 ? moved : here,
+        .asked_again = again.number,
+    };
+    asked_again++;
     return error != 0 ? error : tr_tell(context, manager, &tr_resource_request_schema, &request);
 }
 
@@ -118,6 +147,9 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     if (tr_message_is(message, &tr_resource_granted_schema)) {
         return on_granted(client, message);
     }
+    if (tr_message_is(message, &tr_resource_ask_again_schema)) {
+        return on_ask_again(context, client, message);
+    }
     struct tr_resource_refused refused;
     int error = tr_message_read(message, resource_refused, &refused);
     (void)snprintf(reason, sizeof reason, "%.*s", (int)refused.reason.size, refused.reason.data);
@@ -153,6 +185,9 @@ static void begin(bool is_durable)
 {
     model = is_durable ? tri_model_new() : NULL;
     order_count = 0;
+    here = 0;
+    moved = 0;
+    asked_again = 0;
     reason[0] = '\0';
     open_all();
     manager = stage_spawn(&stage, &tr_resources_behaviour, NULL);
@@ -177,7 +212,7 @@ static void crash(void)
 static void quota(const char *name, uint32_t slots, uint64_t memory_bytes)
 {
     struct tr_resource_quota of = {
-        .name = tr_text_of(name), .slots = slots, .memory_bytes = memory_bytes};
+        .name = tr_text_of(name), .slots = slots, .memory_bytes = memory_bytes, .host = here};
     stage_tell(&stage, manager, &tr_resource_quota_schema, &of);
     stage_run(&stage);
 }
@@ -199,6 +234,34 @@ static struct tr_ref slot(uint64_t number, uint64_t execution)
     struct tr_ref who = client(number);
     ask(who,
         &(struct tr_client_ask){.name = tr_text_of("quota"), .execution = execution, .slots = 1});
+    stage_run(&stage);
+    return who;
+}
+
+/* What the host that all are on says of its executions. */
+static inline void make_dormant(const uint64_t *executions, size_t count)
+{
+    struct tr_resource_dormant list = {
+        .executions = {.data = (const uint8_t *)executions, .size = count * sizeof *executions},
+        .is_first = true,
+        .is_last = true,
+        .host = here};
+    stage_tell(&stage, manager, &tr_resource_dormant_schema, &list);
+    stage_run(&stage);
+}
+
+static inline void resume(uint64_t execution)
+{
+    struct tr_resource_active awake = {.execution = execution};
+    stage_tell(&stage, manager, &tr_resource_active_schema, &awake);
+    stage_run(&stage);
+}
+
+/* Asks for memory of the machine in an execution. */
+static inline struct tr_ref memory(uint64_t number, uint64_t execution, uint64_t bytes)
+{
+    struct tr_ref who = client(number);
+    ask(who, &(struct tr_client_ask){.execution = execution, .memory_bytes = bytes});
     stage_run(&stage);
     return who;
 }

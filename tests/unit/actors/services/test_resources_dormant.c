@@ -4,32 +4,6 @@
  */
 #include "tests/unit/actors/services/resources_clients.h"
 
-static void make_dormant(const uint64_t *executions, size_t count)
-{
-    struct tr_resource_dormant list = {
-        .executions = {.data = (const uint8_t *)executions, .size = count * sizeof *executions},
-        .is_first = true,
-        .is_last = true};
-    stage_tell(&stage, manager, &tr_resource_dormant_schema, &list);
-    stage_run(&stage);
-}
-
-static void resume(uint64_t execution)
-{
-    struct tr_resource_active awake = {.execution = execution};
-    stage_tell(&stage, manager, &tr_resource_active_schema, &awake);
-    stage_run(&stage);
-}
-
-/* Asks for memory of the machine in an execution. */
-static struct tr_ref memory(uint64_t number, uint64_t execution, uint64_t bytes)
-{
-    struct tr_ref who = client(number);
-    ask(who, &(struct tr_client_ask){.execution = execution, .memory_bytes = bytes});
-    stage_run(&stage);
-    return who;
-}
-
 /* What dormant executions have booked does not count until they are resumed. */
 static void test_dormant_executions_keep_nobody_from_the_machine(void **state)
 {
