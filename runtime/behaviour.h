@@ -159,6 +159,12 @@ TR_MUST_USE int tr_may_grow(const struct tr_context *context);
 TR_MUST_USE int tr_may_begin(const struct tr_context *context);
 
 /*
+ * The actor's name within its parent, written to `name`; a view of it. One that nobody has named is
+ * called "~" and its serial.
+ */
+struct tr_text tr_self_name(const struct tr_context *context, char name[TR_NAME_BYTES_MAX + 1]);
+
+/*
  * Names a part of the program whose function the handler is about to call; NULL and NULL: it has
  * returned. If that ends the process, by a signal or because it never returns, the part is counted
  * (tr_crash_attributions_read), and the actor is not quarantined. Texts are copied, up to

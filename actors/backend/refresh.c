@@ -15,6 +15,7 @@
 #include "actors/backend/refresh.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "schemas/runtime/http.h"
 
@@ -477,6 +478,34 @@ static void begin_life(struct tri_refresh *refresh, uint64_t life)
 }
 
 /*
+ * One that is there once among several hosts has begun with nothing: its name says which back end
+ * it is for (TR_REFRESH_NAME_BEGIN). Another name is of none, and nothing leaves for it.
+ */
+static int begin_by_name(struct tri_refresh *refresh)
+{
+    struct tr_refresh_state *state = refresh->state;
+    char room[TR_NAME_BYTES_MAX + 1];
+    size_t size = strlen(TR_REFRESH_NAME_BEGIN);
+    if (state->plugin.size > 0) {
+        return 0;
+    }
+    struct tr_text name = tr_self_name(refresh->context, room);
+    if (name.size < size || memcmp(name.data, TR_REFRESH_NAME_BEGIN, size) != 0) {
+        return 0;
+    }
+    struct tr_text plugin = {.data = name.data + size, .size = name.size - size};
+    const char *slash = memchr(plugin.data, '/', plugin.size);
+    if (slash == NULL) {
+        return 0;
+    }
+    struct tr_text endpoint = {.data = slash + 1,
+                               .size = plugin.size - (size_t)(slash + 1 - plugin.data)};
+    plugin.size = (size_t)(slash - plugin.data);
+    int error = tr_array_set(&state->plugin, plugin);
+    return error != 0 ? error : tr_array_set(&state->endpoint, endpoint);
+}
+
+/*
  * The endpoint of this actor in the settings of this engine. An engine that does not have the
  * plugin, or has it in quarantine, gets a table of functions that can do nothing, so that no code
  * behind has to ask for NULL: rows stay as they are, and no call leaves while `place` is NULL.
@@ -530,9 +559,12 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     refresh.watch = tr_watch_open(&refresh.rows, own, TR_REFRESH_WATCHES_MAX);
     for (size_t i = 0; i < TR_COUNT_OF(reactions); i++) {
         if (tr_message_is(message, reactions[i].schema)) {
-            find_place(&refresh);
-            begin_life(&refresh, tr_engine_of(context)->life);
-            int error = reactions[i].handle(&refresh, message);
+            int error = begin_by_name(&refresh);
+            if (error == 0) {
+                find_place(&refresh);
+                begin_life(&refresh, tr_engine_of(context)->life);
+                error = reactions[i].handle(&refresh, message);
+            }
             if (error == 0) {
                 error = go_on(&refresh);
             }

@@ -1,6 +1,6 @@
 /*
  * sys/refresh/PLUGIN/ENDPOINT: found by that name, or spawned with a state that says which back end
- * it is for.
+ * it is for. Among several hosts it is a singleton, which knows that by its name.
  */
 #include "deploy/engine/backends.h"
 
@@ -12,7 +12,7 @@
 
 static int name_of(const struct tr_engine_endpoint *endpoint, char name[NAME_BYTES])
 {
-    int size = snprintf(name, NAME_BYTES, "sys/refresh/%s/%.*s", endpoint->plugin->id,
+    int size = snprintf(name, NAME_BYTES, TR_REFRESH_NAME_BEGIN "%s/%.*s", endpoint->plugin->id,
                         (int)endpoint->endpoint.name.size, endpoint->endpoint.name.data);
     return size < 0 || size >= NAME_BYTES ? TR_LIMIT : 0;
 }
@@ -61,6 +61,20 @@ int tr_backends_spawn(struct tr_host *host, struct tr_engine *engine)
     for (size_t i = 0; i < engine->endpoint_count && error == 0; i++) {
         if (tr_key_is_none(engine->endpoints[i].refresh.key)) {
             error = spawn(host, &engine->endpoints[i]);
+        }
+    }
+    return error;
+}
+
+int tr_backends_begin(struct tr_host *host, struct tr_engine *engine)
+{
+    int error = 0;
+    for (size_t i = 0; i < engine->endpoint_count && error == 0; i++) {
+        char name[NAME_BYTES];
+        error = name_of(&engine->endpoints[i], name);
+        if (error == 0) {
+            error = tr_host_singleton(host, &tr_refresh_behaviour, tr_text_of(name), 0,
+                                      &engine->endpoints[i].refresh);
         }
     }
     return error;

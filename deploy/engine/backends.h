@@ -19,4 +19,10 @@ TR_MUST_USE int tr_backends_find(struct tr_host *host, struct tr_engine *engine,
  */
 TR_MUST_USE int tr_backends_spawn(struct tr_host *host, struct tr_engine *engine);
 
+/*
+ * Of a host that works beside others: finds those that are there once among all of them, on
+ * whichever host, and has the others begin. After the host's start. What tr_host_singleton says.
+ */
+TR_MUST_USE int tr_backends_begin(struct tr_host *host, struct tr_engine *engine);
+
 #endif

@@ -276,7 +276,8 @@ void tr_waiting_fini(struct tr_waiting *waiting)
 
 static void write_address(const struct tr_waiting_service *service, struct tr_buffer *text)
 {
-    if (service->behaviour != tr_refresh_behaviour.id || service->state == NULL) {
+    const struct tr_refresh_state *state = service->state;
+    if (service->behaviour != tr_refresh_behaviour.id || state == NULL || state->plugin.size == 0) {
         bool is_catalog = service->behaviour == tr_catalog_behaviour.id;
         bool is_refresh = service->behaviour == tr_refresh_behaviour.id;
         tr_buffer_print(text, "/sys/%s",
@@ -285,7 +286,6 @@ static void write_address(const struct tr_waiting_service *service, struct tr_bu
                                      : "resources");
         return;
     }
-    const struct tr_refresh_state *state = service->state;
     tr_buffer_print(text, "/sys/refresh/%.*s/%.*s", (int)state->plugin.size, state->plugin.data,
                     (int)state->endpoint.size, state->endpoint.data);
 }

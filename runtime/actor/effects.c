@@ -81,6 +81,11 @@ struct tr_ref tr_self(const struct tr_context *context)
     return tri_actor_ref(context->actor);
 }
 
+struct tr_text tr_self_name(const struct tr_context *context, char name[TR_NAME_BYTES_MAX + 1])
+{
+    return tri_actor_name(context->actor, name, TR_NAME_BYTES_MAX + 1);
+}
+
 struct tr_ref tr_parent(const struct tr_context *context)
 {
     return (struct tr_ref){context->actor->parent, context->actor->parent_incarnation};

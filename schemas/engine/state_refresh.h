@@ -22,6 +22,9 @@ enum tr_circuit {
 #undef TRI_CIRCUIT
 };
 
+/* How its name begins; its plugin and its endpoint follow, with a slash between them. */
+#define TR_REFRESH_NAME_BEGIN "sys/refresh/"
+
 /* What is wrong with an endpoint, in words: more than its name and its plugin's take. */
 #define TR_REFRESH_FAULT_BYTES_MAX 240
 

@@ -277,6 +277,27 @@ static void test_a_job_whose_task_cannot_be_reached_goes_on(void **state)
     refresh_stand_end();
 }
 
+/* Among several hosts it begins with nothing but its name. */
+static void test_a_name_says_which_back_end_it_is_for(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"sys/refresh/model/default", "sys/refresh/model",
+                                        "sys/other/model/default"};
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
+        back.refresh = stage_spawn(&back.stage, refresh_stand_behaviour,
+                                   &(struct tr_spawn_options){.name = tr_text_of(names[i])});
+        uint32_t job = refresh_stand_make("g");
+        refresh_stand_pass(50);
+        assert_int_equal(back_live(), i == 0 ? 1 : 0);
+        refresh_stand_crash();
+        refresh_stand_cancel(job, "g");
+        refresh_stand_pass(7000);
+        assert_int_equal(back_live(), 0);
+        refresh_stand_end();
+    }
+}
+
 /* AT11: a whole group is ended by one call, where the plugin can. */
 static void test_a_whole_group_is_ended_in_one_call(void **state)
 {
@@ -625,6 +646,7 @@ int main(void)
         cmocka_unit_test(test_a_cancelled_job_is_ended),
         cmocka_unit_test(test_a_job_without_its_task_is_ended),
         cmocka_unit_test(test_a_job_whose_task_cannot_be_reached_goes_on),
+        cmocka_unit_test(test_a_name_says_which_back_end_it_is_for),
         cmocka_unit_test(test_a_whole_group_is_ended_in_one_call),
         cmocka_unit_test(test_failures_are_explained_before_they_are_told),
         cmocka_unit_test(test_what_is_too_large_is_refused),
