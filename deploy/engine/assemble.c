@@ -203,6 +203,8 @@ static int tell_machine(struct tr_live *live)
         .cpu_millis = cores < 1 ? 1000 : (uint64_t)cores * 1000,
         .memory_bytes = pages < 1 ? 0 : (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE),
         .gpu_count = count_gpus(),
+        .host = live->engine->host,
+        .incarnation = live->engine->host == 0 ? 0 : live->host->store->incarnation,
     };
     return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
 }
@@ -214,7 +216,8 @@ static int tell_quotas(struct tr_live *live)
     const struct tr_settings_file *settings = live->settings;
     for (uint32_t i = 0; settings != NULL && error == 0 && i < settings->quotas.count; i++) {
         const struct tr_settings_quota *quotas = settings->quotas.items;
-        struct tr_resource_quota quota = {.name = quotas[i].name, .slots = quotas[i].slots};
+        struct tr_resource_quota quota = {
+            .name = quotas[i].name, .slots = quotas[i].slots, .host = live->engine->host};
         error =
             tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &quota);
     }
@@ -239,7 +242,8 @@ static int tell_dormant(struct tr_live *live)
     uint64_t numbers[DORMANT_AT_ONCE];
     struct tr_resource_dormant list = {.executions = {.data = (const uint8_t *)numbers},
                                        .is_first = true,
-                                       .has_all_quotas = live->settings != NULL};
+                                       .has_all_quotas = live->settings != NULL,
+                                       .host = live->engine->host};
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < dormant->count; i++) {
         if (list.executions.size == sizeof numbers) {
