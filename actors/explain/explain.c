@@ -10,6 +10,8 @@
  */
 #include "actors/explain/explain.h"
 
+#include <string.h>
+
 #include "actors/graph/document/moment.h"
 #include "actors/graph/document/report.h"
 #include "actors/services/catalog.h"
@@ -287,34 +289,87 @@ static void explain_place(struct tr_rows *rows, const struct tr_resources_state 
     }
 }
 
-/* `unit` makes thousandths into CPUs; what is not asked for, or has no bound, is left out. */
-static void explain_amount(const char *what, uint64_t wanted, uint64_t booked, uint64_t there,
-                           double unit, struct tr_buffer *text, uint32_t *parts)
+void tr_explain_host(const struct tr_explain_hosts *hosts, uint16_t host, struct tr_buffer *text)
 {
-    if (wanted != 0 && there != 0) {
-        begin_part(text, parts);
-        tr_buffer_print(text, "%g %s (%g of %g in use)", (double)wanted / unit, what,
-                        (double)booked / unit, (double)there / unit);
+    tr_buffer_add_string(text, "host ");
+    size_t before = text->size;
+    if (hosts != NULL && hosts->name != NULL) {
+        hosts->name(hosts->self, host, text);
+    }
+    if (text->size == before) {
+        tr_buffer_print(text, "%u", host);
     }
 }
 
-/* What dormant executions have booked does not count, as in the resource manager itself. */
-static void explain_machine(struct tr_rows *rows, uint32_t number, const struct tri_amounts *wanted,
-                            struct tr_buffer *text, uint32_t *parts)
+/* What is said of the machine that a request books of. */
+struct of_machine {
+    const struct tri_place_row *machine;
+    const struct tr_explain_hosts *hosts;
+    uint16_t host; /* 0: there is one machine only */
+};
+
+/* `unit` makes thousandths into CPUs; what is not asked for, or has no bound, is left out. */
+static void explain_amount(const struct of_machine *of, const char *what, size_t offset,
+                           const struct tri_amounts *wanted, double unit, struct tr_buffer *text,
+                           uint32_t *parts)
 {
-    const void *row;
-    if (number == 0 || tr_rows_get(rows, number, &row) != 0) {
+    uint64_t amounts[4];
+    const struct tri_amounts *const from[] = {wanted, &of->machine->booked, &of->machine->dormant,
+                                              &of->machine->amounts};
+    for (size_t i = 0; i < TR_COUNT_OF(from); i++) {
+        memcpy(&amounts[i], (const uint8_t *)from[i] + offset, sizeof amounts[i]);
+    }
+    if (amounts[0] == 0 || amounts[3] == 0) {
         return;
     }
-    const struct tri_place_row *machine = row;
-    explain_amount("CPU", wanted->cpu_millis,
-                   machine->booked.cpu_millis - machine->dormant.cpu_millis,
-                   machine->amounts.cpu_millis, 1000, text, parts);
-    explain_amount("MiB of memory", wanted->memory_bytes,
-                   machine->booked.memory_bytes - machine->dormant.memory_bytes,
-                   machine->amounts.memory_bytes, 1U << 20, text, parts);
-    explain_amount("GPU", wanted->gpu_count, machine->booked.gpu_count - machine->dormant.gpu_count,
-                   machine->amounts.gpu_count, 1, text, parts);
+    begin_part(text, parts);
+    tr_buffer_print(text, "%g %s", (double)amounts[0] / unit, what);
+    if (of->host != 0) {
+        tr_buffer_add_string(text, " of ");
+        tr_explain_host(of->hosts, of->host, text);
+    }
+    /* What dormant executions have booked does not count, as in the resource manager itself. */
+    tr_buffer_print(text, " (%g of %g in use)", (double)(amounts[1] - amounts[2]) / unit,
+                    (double)amounts[3] / unit);
+}
+
+/* A machine that is gone, or of which nothing is known yet, is waited for itself. */
+static void explain_host(const struct of_machine *of, const struct tri_host_row *host,
+                         struct tr_buffer *text, uint32_t *parts)
+{
+    if (of->host == 0 || (host->has_told && host->gone == 0)) {
+        return;
+    }
+    begin_part(text, parts);
+    tr_explain_host(of->hosts, of->host, text);
+    tr_buffer_add_string(text, host->gone != 0 ? ", which is gone: it asks again on another one"
+                                               : ", which has not said yet what it has");
+}
+
+static void explain_machine(struct tr_rows *rows, const struct tri_request_row *request,
+                            const struct tr_explain_hosts *hosts, struct tr_buffer *text,
+                            uint32_t *parts)
+{
+    const struct tri_host_row *host;
+    const void *row;
+    uint32_t number;
+    struct of_machine of = {.hosts = hosts, .host = tri_resources_request_host(request)};
+    if (!tri_resources_request_is_booking(request) ||
+        tri_resources_host_get(rows, of.host, &number, &host) != 0) {
+        return;
+    }
+    const struct tri_host_row copy = *host; /* looking at others may bring another page */
+    if (tr_rows_get(rows, copy.machine, &row) != 0) {
+        return;
+    }
+    of.machine = row;
+    explain_amount(&of, "CPU", offsetof(struct tri_amounts, cpu_millis), &request->amounts, 1000,
+                   text, parts);
+    explain_amount(&of, "MiB of memory", offsetof(struct tri_amounts, memory_bytes),
+                   &request->amounts, 1U << 20, text, parts);
+    explain_amount(&of, "GPU", offsetof(struct tri_amounts, gpu_count), &request->amounts, 1, text,
+                   parts);
+    explain_host(&of, &copy, text, parts);
 }
 
 /*
@@ -322,7 +377,8 @@ static void explain_machine(struct tr_rows *rows, uint32_t number, const struct 
  * another one by the time people read it.
  */
 int tr_explain_request(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
-                       struct tr_key task, struct tr_explain_now now, struct tr_buffer *text)
+                       struct tr_key task, struct tr_explain_now now,
+                       const struct tr_explain_hosts *hosts, struct tr_buffer *text)
 {
     struct tr_rows rows =
         tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_resource_any));
@@ -348,7 +404,7 @@ int tr_explain_request(const struct tr_resources_state *state, const struct tr_e
         explain_place(&rows, state, scope, "", text, &parts);
         explain_place(&rows, state, project_of(&rows, scope), "", text, &parts);
         explain_place(&rows, state, request->pool, "the pool ", text, &parts);
-        explain_machine(&rows, state->machine, &request->amounts, text, &parts);
+        explain_machine(&rows, request, hosts, text, &parts);
         tr_buffer_print(text, "; %llu %s in all, and executions take turns",
                         (unsigned long long)state->waiting,
                         state->waiting == 1 ? "task waits" : "tasks wait");

@@ -39,6 +39,17 @@ struct tr_explain_pages {
     bool is_left; /* by an engine that has ended: what it says of the outside was so then */
 };
 
+/* What hosts are called, for words. Writes nothing for one it does not know. */
+typedef void tr_explain_host_name(void *self, uint16_t host, struct tr_buffer *text);
+
+struct tr_explain_hosts {
+    tr_explain_host_name *name;
+    void *self;
+};
+
+/* Appends "host b", or "host 2" where nobody knows its name. */
+void tr_explain_host(const struct tr_explain_hosts *hosts, uint16_t host, struct tr_buffer *text);
+
 /* Holders of a quota that are named. */
 #define TR_EXPLAIN_HOLDERS_MAX 5
 
@@ -47,10 +58,14 @@ TR_MUST_USE int tr_explain_task(const struct tr_task_state *state,
                                 const struct tr_explain_pages *pages, struct tr_text generated_name,
                                 struct tr_explain_now now, struct tr_buffer *text);
 
-/* Of a task in step TOKEN. TR_NOT_FOUND: the manager does not know it (any more). */
+/*
+ * Of a task in step TOKEN. TR_NOT_FOUND: the manager does not know it (any more). Of several hosts
+ * it names the one whose machine it waits for.
+ */
 TR_MUST_USE int tr_explain_request(const struct tr_resources_state *state,
                                    const struct tr_explain_pages *pages, struct tr_key task,
-                                   struct tr_explain_now now, struct tr_buffer *text);
+                                   struct tr_explain_now now, const struct tr_explain_hosts *hosts,
+                                   struct tr_buffer *text);
 
 /* Of a task in step RESERVE, and the execution whose task makes it, 0: its own. TR_NOT_FOUND as
  * above. */

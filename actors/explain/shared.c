@@ -38,16 +38,42 @@ static enum tr_shared_kind kind_of(const struct pass *pass, const struct tri_pla
         return TR_SHARED_POOL;
     case TRI_ROW_SCOPE:
         return row->project == 0 ? TR_SHARED_PROJECT : TR_SHARED_DOMAIN;
+    case TRI_ROW_MACHINE:
+        return TR_SHARED_MACHINE;
     default:
         return number == pass->state->machine ? TR_SHARED_MACHINE : TR_SHARED_QUOTA;
     }
 }
 
-static int show_place(const struct pass *pass, const struct tri_place_row *row, uint32_t number)
+/* Whether a machine's host is gone. */
+static bool is_gone(struct pass *pass, uint16_t number)
 {
+    const struct tri_host_row *host;
+    uint32_t row;
+    return tri_resources_host_get(&pass->rows, number, &row, &host) == 0 && host->gone != 0;
+}
+
+/*
+ * Left out is what nobody has anything of: the place of those without a namespace, which is the
+ * machine of an engine that is alone, where there is none, and that of a host that is gone.
+ */
+static bool is_left_out(const struct tr_shared_place *place)
+{
+    const struct tri_amounts *booked = &place->booked;
+    bool is_booked = (booked->cpu_millis | booked->memory_bytes | booked->gpu_count) != 0;
+    return place->kind == TR_SHARED_MACHINE
+               ? place->is_gone && !is_booked
+               : place->kind == TR_SHARED_QUOTA && place->name.size == 0;
+}
+
+static int show_place(struct pass *pass, const struct tri_place_row *found, uint32_t number)
+{
+    const struct tri_place_row copy = *found; /* looking at others may bring another page */
+    const struct tri_place_row *row = &copy;
     struct tr_shared_place place = {
         .number = number,
         .kind = kind_of(pass, row, number),
+        .host = (uint16_t)tri_resources_machine_host(row),
         .name = text_of(row->name, row->name_size),
         .slots = row->slots,
         .used = row->used,
@@ -57,7 +83,19 @@ static int show_place(const struct pass *pass, const struct tri_place_row *row, 
                    row->booked.memory_bytes - row->dormant.memory_bytes,
                    row->booked.gpu_count - row->dormant.gpu_count},
     };
-    return pass->show_place(pass->self, &place);
+    place.is_gone = place.kind == TR_SHARED_MACHINE && is_gone(pass, place.host);
+    return is_left_out(&place) ? 0 : pass->show_place(pass->self, &place);
+}
+
+/* Of several hosts, the machine that a request books of. */
+static void add_machine(struct pass *pass, struct tr_shared_request *request, uint16_t host)
+{
+    const struct tri_host_row *row;
+    uint32_t number;
+    if (host != 0 && request->place_count < TR_SHARED_NEEDS_MAX &&
+        tri_resources_host_get(&pass->rows, host, &number, &row) == 0) {
+        request->places[request->place_count++] = row->machine;
+    }
 }
 
 /* A place that is named by a request, and the project behind that of a domain. */
@@ -95,6 +133,7 @@ static int show_request(struct pass *pass, const struct tri_request_row *found)
     add_place(pass, &request, row.place);
     add_place(pass, &request, tri_resources_request_scope(&row));
     add_place(pass, &request, row.pool);
+    add_machine(pass, &request, tri_resources_request_host(&row));
     request.is_dormant = is_dormant(pass, row.execution);
     return pass->show_request(pass->self, &request);
 }
@@ -112,7 +151,8 @@ static int pass_over(struct pass *pass, const struct tr_explain_pages *pages)
             continue;
         }
         uint32_t kind = ((const struct tr_rows_head *)row)->key.kind;
-        bool is_place = kind == TRI_ROW_PLACE || kind == TRI_ROW_POOL || kind == TRI_ROW_SCOPE;
+        bool is_place = kind == TRI_ROW_PLACE || kind == TRI_ROW_POOL || kind == TRI_ROW_SCOPE ||
+                        kind == TRI_ROW_MACHINE;
         if (is_place && pass->show_place != NULL) {
             error = show_place(pass, row, number);
         } else if (kind == TRI_ROW_REQUEST && pass->show_request != NULL) {

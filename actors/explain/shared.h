@@ -33,12 +33,17 @@ struct tr_shared_place {
     uint32_t slots;
     uint32_t used;
     double per_second;
+    uint16_t host;              /* of the machine of one of several; else 0 */
+    bool is_gone;               /* that host */
     struct tri_amounts amounts; /* of the machine */
     struct tri_amounts booked;  /* of them, without what dormant executions have */
 };
 
-/* The places that one request needs at most: its quota, its domain, its project, its pool. */
-#define TR_SHARED_NEEDS_MAX 4
+/*
+ * The places that one request needs at most: its quota, its domain, its project, its pool, and of
+ * several hosts its machine.
+ */
+#define TR_SHARED_NEEDS_MAX 5
 
 /* An attempt that has something of them, or waits for it. */
 struct tr_shared_request {

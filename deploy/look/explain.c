@@ -8,6 +8,7 @@
 #include "deploy/cli/next.h"
 #include "deploy/connect/activity.h"
 #include "deploy/connect/connect.h"
+#include "deploy/connect/host_names.h"
 #include "deploy/console/console.h"
 #include "deploy/look/explain_schedule.h"
 #include "deploy/look/get_report.h"
@@ -47,6 +48,9 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
     const struct tr_invocation *invocation = browse->invocation;
     const char *folder = browse->place.folder;
     const struct tr_execution *row = &found->execution.row;
+    struct tr_host_names names;
+    tr_host_names_init(&names, folder);
+    const struct tr_explain_hosts hosts = tr_host_names_explain(&names);
     struct tr_explain_request request = {.reader = browse->reader,
                                          .folder = folder,
                                          .execution = row,
@@ -58,6 +62,7 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
                                          .now_ms = browse->now_ms,
                                          .output = invocation->output,
                                          .is_verbose = invocation->is_verbose,
+                                         .hosts = &hosts,
                                          .stream = tr_console_out()};
     char problem[TR_TARGET_PROBLEM_BYTES] = "";
     struct tr_get get = {.reader = browse->reader, .folder = folder, .execution = row};
@@ -74,6 +79,7 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
     if (error == 0) {
         error = tr_explain_write(&request);
     }
+    tr_host_names_fini(&names);
     if (error == 0 && invocation->output == TR_OUTPUT_TEXT) {
         error = print_next(browse, &request);
     }

@@ -34,6 +34,7 @@ struct tr_explain_request {
     struct tr_explain_now now; /* by the clock of states */
     enum tr_output output;
     bool is_verbose;
+    const struct tr_explain_hosts *hosts; /* what hosts are called; NULL: by their numbers */
     FILE *stream;
 };
 

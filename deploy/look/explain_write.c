@@ -93,7 +93,8 @@ static int explain_token(struct explaining *explaining, struct tr_key task, stru
 {
     struct tr_waiting_service *resources = &explaining->waiting.resources;
     struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &resources->pages};
-    return tr_explain_request(resources->state, &pages, task, explaining->request->now, text);
+    return tr_explain_request(resources->state, &pages, task, explaining->request->now,
+                              explaining->request->hosts, text);
 }
 
 static int explain_services(struct explaining *explaining, const struct tr_waiter *waiter,

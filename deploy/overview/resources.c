@@ -8,6 +8,7 @@
 #include "deploy/cli/commands.h"
 #include "deploy/cli/listing.h"
 #include "deploy/common/show.h"
+#include "deploy/connect/host_names.h"
 #include "deploy/console/console.h"
 #include "deploy/history/waiting.h"
 #include "runtime/memory.h"
@@ -17,6 +18,7 @@ struct overview {
     struct tr_listing *listing;
     const struct tr_browse *browse; /* theirs */
     struct tr_waiting waiting;
+    struct tr_host_names hosts;
     const struct tr_resources_state *state; /* NULL: no engine has begun yet */
     struct tr_explain_pages pages;
     uint64_t ahead_ms;        /* how far the clock of states is ahead of the one on the wall */
@@ -31,6 +33,19 @@ struct overview {
 
 /* ------------------------------------------------------------------------- reading */
 
+/* A machine of one of several hosts is called as the host. */
+static struct tr_text name_host(struct overview *overview, const struct tr_shared_place *place)
+{
+    struct tr_buffer words;
+    const struct tr_explain_hosts hosts = tr_host_names_explain(&overview->hosts);
+    tr_buffer_init(&words, 0);
+    tr_explain_host(&hosts, place->host, &words);
+    tr_buffer_add_string(&words, place->is_gone ? ", gone" : "");
+    struct tr_text name = tr_arena_text(&overview->waiting.arena, tr_buffer_text(&words));
+    tr_buffer_fini(&words);
+    return name;
+}
+
 static int take_place(void *self, const struct tr_shared_place *place)
 {
     struct overview *overview = self;
@@ -40,7 +55,7 @@ static int take_place(void *self, const struct tr_shared_place *place)
         return arena->error;
     }
     *kept = *place;
-    kept->name = tr_arena_text(arena, place->name);
+    kept->name = place->host != 0 ? name_host(overview, place) : tr_arena_text(arena, place->name);
     overview->names[place->number] = kept->name;
     return arena->error;
 }
@@ -213,6 +228,7 @@ static void write_place(const struct overview *overview, const struct tr_shared_
     write_rate(document, place->per_second);
     tr_document_number(document, "waiting", overview->waits[place->number]);
     if (place->kind == TR_SHARED_MACHINE) {
+        tr_document_number(document, "host", place->host);
         tr_document_begin_map(document, "bound");
         write_amounts(document, &place->amounts);
         tr_document_end(document);
@@ -255,13 +271,14 @@ static void begin_table(struct tr_table *table, const char *const *heads, uint32
     }
 }
 
-/* How much of an amount of the machine is in use; one without a bound is left out. */
-static void add_amount(struct tr_table *table, const char *name, double booked, double bound,
-                       uint32_t waiting)
+/* How much of an amount of a machine is in use; one without a bound is left out. */
+static void add_amount(struct tr_table *table, const struct tr_shared_place *place,
+                       const char *name, double booked, double bound, uint32_t waiting)
 {
     if (bound > 0) {
         tr_table_text(table, tr_text_of("machine"));
-        tr_table_text(table, tr_text_of(name));
+        tr_table_print(table, "%s%s%.*s", name, place->host != 0 ? " of " : "",
+                       TRI_TEXT(place->name));
         tr_table_print(table, "%g", booked);
         tr_table_print(table, "%g", bound);
         tr_table_text(table, tr_text_of("-"));
@@ -276,11 +293,12 @@ static void add_place(struct overview *overview, const struct tr_shared_place *p
     if (place->kind == TR_SHARED_MACHINE) {
         const struct tri_amounts *booked = &place->booked;
         const struct tri_amounts *bound = &place->amounts;
-        add_amount(table, "CPU", (double)booked->cpu_millis / 1000,
+        add_amount(table, place, "CPU", (double)booked->cpu_millis / 1000,
                    (double)bound->cpu_millis / 1000, waiting);
-        add_amount(table, "MiB of memory", (double)(booked->memory_bytes >> 20),
+        add_amount(table, place, "MiB of memory", (double)(booked->memory_bytes >> 20),
                    (double)(bound->memory_bytes >> 20), waiting);
-        add_amount(table, "GPU", (double)booked->gpu_count, (double)bound->gpu_count, waiting);
+        add_amount(table, place, "GPU", (double)booked->gpu_count, (double)bound->gpu_count,
+                   waiting);
         return;
     }
     tr_table_text(table, tr_text_of(tr_shared_kind_word(place->kind)));
@@ -329,12 +347,14 @@ static int print_text(struct overview *overview)
 static enum tr_exit_status show(struct tr_listing *listing)
 {
     struct overview overview = {.listing = listing, .browse = listing->browse};
+    tr_host_names_init(&overview.hosts, listing->browse->place.folder);
     int error = read_places(&overview);
     if (error == 0) {
         error =
             tr_listing_has_document(listing) ? write_document(&overview) : print_text(&overview);
     }
     tr_waiting_fini(&overview.waiting);
+    tr_host_names_fini(&overview.hosts);
     return tr_listing_tell(listing, error);
 }
 

@@ -14,12 +14,14 @@ static const char flow[] =
     "  late: {type: echo, inputs: {a: int}, outputs: {a: int}, retries: 3,\n"
     "         backoff: {first: 8s, factor: 1}, config: {fail: 2, code: Nope, message: not today}}\n"
     "  job: {type: fake, inputs: {a: int}, outputs: {a: int}, timeout: 5s}\n"
+    "  large: {type: fake, inputs: {a: int}, outputs: {a: int}, resources: {cpu: 2}}\n"
     "  alone: {type: fake, inputs: {a: int}, outputs: {a: int},\n"
     "          cache: {version: v1, serialize: true}}\n"
     "workflows:\n"
     "  main:\n"
     "    inputs: {a: int}\n"
     "    nodes:\n"
+    "      large: {task: large, with: {a: $a}}\n"
     "      late: {task: late, with: {a: $a}}\n"
     "      job: {task: job, with: {a: $a}}\n"
     "      alone: {task: alone, with: {a: $a}}\n";
@@ -204,7 +206,8 @@ static void test_a_token_that_is_waited_for(void **state)
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
     assert_int_equal(tr_explain_request(tri_actor_state(manager), &pages, stand_child().key,
-                                        (struct tr_explain_now){STAGE_START_WALL_MS, 0}, &text),
+                                        (struct tr_explain_now){STAGE_START_WALL_MS, 0}, NULL,
+                                        &text),
                      0);
     const char *words = text_of(&text);
     assert_begins(words, "it waits since 2023-11-14T22:13:20Z: for a slot in 'fakes' (1 of 1 in "
@@ -212,9 +215,66 @@ static void test_a_token_that_is_waited_for(void **state)
     assert_non_null(strstr(words, "; 1 task waits in all, and executions take turns"));
     tr_buffer_init(&text, 0);
     assert_int_equal(tr_explain_request(tri_actor_state(manager), &pages, stand.boss.key,
-                                        (struct tr_explain_now){0}, &text),
+                                        (struct tr_explain_now){0}, NULL, &text),
                      TR_NOT_FOUND);
     tr_buffer_fini(&text);
+    stand_end();
+}
+
+static void name_host(void *self, uint16_t host, struct tr_buffer *text)
+{
+    (void)self;
+    tr_buffer_add_string(text, host == 2 ? "b" : "");
+}
+
+/* What is said of the request of the task begun last, behind what it always says. */
+static const char *request_words(void)
+{
+    static const struct tr_explain_hosts hosts = {.name = name_host};
+    struct tri_actor *manager = stage_actor(&stand.stage, stand.engine->resources);
+    struct tr_explain_pages pages = pages_of(manager);
+    struct tr_buffer text;
+    tr_buffer_init(&text, 0);
+    assert_int_equal(tr_explain_request(tri_actor_state(manager), &pages, stand_child().key,
+                                        (struct tr_explain_now){STAGE_START_WALL_MS, 0}, &hosts,
+                                        &text),
+                     0);
+    const char *words = text_of(&text);
+    const char *begin = "it waits since 2023-11-14T22:13:20Z: ";
+    assert_begins(words, begin);
+    return words + strlen(begin);
+}
+
+static void tell_machine(uint64_t cpu_millis)
+{
+    struct tr_resource_quota machine = {.cpu_millis = cpu_millis, .host = stand.engine->host};
+    stage_tell(&stand.stage, stand.engine->resources, &tr_resource_quota_schema, &machine);
+    stage_run(&stand.stage);
+}
+
+/* Where there are several hosts it is said whose machine is waited for. */
+static void test_the_machine_that_is_waited_for(void **state)
+{
+    (void)state;
+    stand_begin(flow, true);
+    stand.handle = run_on;
+    stand_begin_resources(0);
+    tell_machine(2000);
+    stand_start(JOB_START("large"));
+    const struct stand_start another = {
+        .node = "large", .inputs = "{\"a\": 1}", .is_element = true, .element = 4};
+    stand_start(&another);
+    assert_begins(request_words(), "for 2 CPU (2 of 2 in use); 1 task waits in all");
+    stand_end();
+    stand_begin(flow, true);
+    stand.handle = run_on;
+    stand_begin_resources(0);
+    stand.engine->host = 2;
+    stand_start(JOB_START("large"));
+    assert_begins(request_words(), "for host b, which has not said yet what it has; 1 task");
+    tell_machine(2000);
+    stand_start(&another);
+    assert_begins(request_words(), "for 2 CPU of host b (2 of 2 in use); 1 task waits in all");
     stand_end();
 }
 
@@ -272,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_a_plugins_phase_and_an_abort),
         cmocka_unit_test(test_a_folder_called_as_the_attempt),
         cmocka_unit_test(test_a_token_that_is_waited_for),
+        cmocka_unit_test(test_the_machine_that_is_waited_for),
         cmocka_unit_test(test_who_makes_what_is_waited_for),
         cmocka_unit_test(test_pages_that_are_none_are_refused),
     };

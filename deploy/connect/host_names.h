@@ -1,0 +1,23 @@
+/*
+ * What the hosts of a store in a database are called, for commands that explain it. They are read
+ * when the first one is asked for: a store with one host asks for none.
+ */
+#ifndef TR_DEPLOY_CONNECT_HOST_NAMES_H
+#define TR_DEPLOY_CONNECT_HOST_NAMES_H
+
+#include "actors/explain/explain.h"
+#include "runtime/members/member.h"
+
+struct tr_host_names {
+    const char *folder; /* of the store */
+    bool is_read;
+    struct tri_member_view *view; /* NULL: none can be read */
+};
+
+void tr_host_names_init(struct tr_host_names *names, const char *folder);
+void tr_host_names_fini(struct tr_host_names *names);
+
+/* For explanations; `self` are the names. */
+struct tr_explain_hosts tr_host_names_explain(struct tr_host_names *names);
+
+#endif
