@@ -154,7 +154,10 @@ static int lose_other_kind(struct tri_resources *resources, uint32_t host)
     return error;
 }
 
-/* One that has never told anything has nothing that could be waited for. */
+/*
+ * One that has never told anything has nothing that could be waited for. Each of the others may say
+ * it, and again whenever one more is gone: the first time counts.
+ */
 int tri_resources_host_on_gone(struct tri_resources *resources, const struct tr_message *message)
 {
     struct tr_resource_machine_gone gone;
@@ -165,8 +168,10 @@ int tri_resources_host_on_gone(struct tri_resources *resources, const struct tr_
     if (error == 0) {
         error = tri_resources_host_get(&resources->rows, gone.host, &number, &row);
     }
+    bool is_known =
+        error == 0 && gone.incarnation != 0 && row->gone != 0 && gone.incarnation <= row->lost;
     bool is_late = error == 0 && gone.incarnation != 0 && gone.incarnation < row->told;
-    if (error != 0 || is_late) {
+    if (error != 0 || is_known || is_late) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
     error = lose(resources, number);

@@ -188,6 +188,9 @@ static void test_late_news_of_a_host_change_nothing(void **state)
     here = 2;
     tell_gone(1, 5);
     assert_int_equal(asked_again, 1);
+    uint32_t losses = state_of()->losses;
+    tell_gone(1, 5); /* by another one */
+    assert_int_equal(state_of()->losses, losses);
     tell_machine(1, 5); /* what it said while it lived */
     here = 1;
     memory(3, 7, 10);
