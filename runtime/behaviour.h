@@ -88,10 +88,13 @@ struct tr_supervision {
     uint32_t backoff_max_ms;   /* the delay doubles up to this; 0: 10 s */
 };
 
+/* The first id of a behaviour that is no part of the runtime. */
+#define TR_BEHAVIOUR_ID_FIRST 100
+
 /* A type of actor. Behaviours are constant tables, registered with the host. */
 struct tr_behaviour {
     const char *name;
-    uint16_t id;                   /* stored: never reuse one; 1 to 99 belong to the runtime */
+    uint16_t id;                   /* stored: never reuse one; those below belong to the runtime */
     const struct tr_schema *state; /* role TR_STATE; its struct is the fixed part */
     struct tr_supervision supervision;
     int (*handle)(struct tr_context *context, void *state, const struct tr_message *message);

@@ -40,9 +40,13 @@ static const void *state_of(struct tr_waiting *waiting, const struct tr_actor_im
 
 /* ------------------------------------------------------------------------- reading */
 
+/* What the runtime has in a group to reach other hosts waits for nothing of the work. */
 static int take_image(void *self, const struct tr_actor_image *image)
 {
     struct tr_waiting *waiting = self;
+    if (image->behaviour < TR_BEHAVIOUR_ID_FIRST) {
+        return 0;
+    }
     struct tr_waiter *waiter = tri_vector_add(&waiting->arena, &waiting->vector, sizeof *waiter);
     if (waiter == NULL) {
         return waiting->arena.error;
