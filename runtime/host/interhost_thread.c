@@ -4,6 +4,10 @@
  */
 #include "runtime/host/interhost_thread.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 struct tri_interhost_thread {
     struct tr_host *host;
     struct tri_interhost_service service;
@@ -17,6 +21,13 @@ static void fail(struct tri_interhost_thread *thread, int error)
     atomic_compare_exchange_strong(&thread->host->fatal, &expected, error);
 }
 
+static void explain(struct tr_host *host, int error)
+{
+    (void)snprintf(host->fatal_words, sizeof host->fatal_words, "this host cannot listen at %s: %s",
+                   host->listen != NULL ? host->listen : "no address",
+                   error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+}
+
 /*
  * On the thread that starts the host, so that an address in use fails the start. The sockets pass
  * to the new thread with pthread_create, which orders memory between the two.
@@ -28,6 +39,9 @@ static int open_ends(struct tri_interhost_thread *thread)
     int error = env->ops->link_open(env, TRI_PLACE_INTERHOST, &service->sender.link);
     if (error == 0) {
         error = env->ops->wire_open(env, service->directory, thread->host->listen, &service->wire);
+        if (error != 0) {
+            explain(thread->host, error);
+        }
     }
     return error;
 }
