@@ -269,6 +269,7 @@ static struct tri_store_member describe(const struct tr_host_options *options,
     tri_store_blobs_where(options->folder, options->blobs, blobs);
     return (struct tri_store_member){
         .name = options->host_name,
+        .is_beside = options->is_member || options->number != 0,
         .blobs = blobs,
         .lease_ms = options->lease_ms != 0 ? options->lease_ms : TRI_MEMBER_LEASE_MS,
         .process_lease_ms = options->process_lease_ms != 0 ? options->process_lease_ms

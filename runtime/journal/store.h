@@ -157,6 +157,7 @@ struct tri_store_member {
     const char *machine;       /* the name of the machine */
     const char *folder;        /* of the store, there */
     const char *blobs;         /* where all hosts find its blobs; "": only it does */
+    bool is_beside;            /* it works beside others; else it has all of the work, or none */
     uint32_t lease_ms;         /* silent for so long it may be fenced; 0: as it was */
     uint32_t process_lease_ms; /* its processes end so long behind its last word; 0: as it was */
 };

@@ -203,6 +203,19 @@ static int refuse(struct tri_postgres *self, const struct tri_postgres_host *own
                                owner->folder, owner->machine, self->member->folder);
 }
 
+/* Whoever works alone has all of the work. */
+static int check_alone(struct tri_postgres *self)
+{
+    bool is_shared = false;
+    int error = self->member->is_beside ? 0 : tri_postgres_is_shared(self, &is_shared);
+    return error != 0 || !is_shared
+               ? error
+               : tri_postgres_report(self, TR_STORE_FOREIGN,
+                                     "the hosts of this store work beside each other, and each has "
+                                     "some of its work; `troupe serve` with `host_address` is one "
+                                     "more of them (deploy/HOSTS.md)");
+}
+
 /* The host that has the work loses it, since somebody says that nothing of it runs any more. */
 static int take_from(struct tri_postgres *self, const struct tri_postgres_host *owner,
                      uint64_t incarnation)
@@ -248,6 +261,9 @@ static int find_turn(struct tri_postgres *self, uint64_t incarnation)
     bool is_anothers = owner.number != 0 && !has_some;
     if (error == 0 && owner.number == 0) {
         error = tri_postgres_find_earlier(self, self->member, &owner, &is_anothers);
+    }
+    if (error == 0) {
+        error = check_alone(self);
     }
     if (error != 0) {
         return error;

@@ -567,11 +567,14 @@ static struct world world_with_store(enum stand_kind kind, char folder[SCRIPTED_
     return world;
 }
 
+/* As a host that works beside others. */
 static struct tri_store *open_in(struct stand *stand, const char *folder)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    const struct tri_store_member member = {.blobs = "", .is_beside = true};
     struct tri_store_options options = stand_options(stand);
     struct tri_store *store = NULL;
+    options.member = &member;
     options.folder = folder;
     options.locator = stand->locator;
     int error = tri_store_open(&options, explain, &store);
@@ -769,6 +772,34 @@ static void commit_and_be_killed(struct world *world, const char *folder, uint64
 }
 
 /* A host begins behind the numbers of all, so what its log has left may have earlier ones. */
+/* It would take what is the other's for its own. */
+static void test_who_works_alone_gets_no_share(void **state)
+{
+    (void)state;
+    char first[SCRIPTED_PATH_BYTES];
+    char second[SCRIPTED_PATH_BYTES];
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct world world = world_with_store(STAND_POSTGRES_LOG, first);
+    struct tri_store_options options = stand_options(world.stand);
+    struct tri_store *store = NULL;
+    scripted_folder(second);
+    tri_store_close(open_in(world.stand, first));
+    options.folder = second;
+    options.takes_over = true;
+    assert_int_equal(tri_store_open(&options, NULL, &store), 0);
+    tri_store_close(store);
+    divide(&world, "1 2");
+    options.takes_over = false;
+    assert_int_equal(tri_store_open(&options, explain, &store), TR_STORE_FOREIGN);
+    assert_non_null(strstr(explain, "`troupe serve` with `host_address` is one more of them"));
+    options.takes_over = true;
+    assert_int_equal(tri_store_open(&options, explain, &store), TR_STORE_FOREIGN);
+    tri_store_close(open_in(world.stand, second));
+    scripted_folder_remove(first);
+    scripted_folder_remove(second);
+    stand_free(world.stand);
+}
+
 static void test_a_log_is_brought_in_behind_later_numbers_of_others(void **state)
 {
     (void)state;
@@ -897,6 +928,7 @@ int main(void)
         cmocka_unit_test(test_a_fenced_store_writes_nothing),
         cmocka_unit_test(test_the_log_of_a_lost_host_is_brought_in),
         cmocka_unit_test(test_a_host_that_works_inherits_from_another),
+        cmocka_unit_test(test_who_works_alone_gets_no_share),
         cmocka_unit_test(test_a_log_is_brought_in_behind_later_numbers_of_others),
         cmocka_unit_test(test_a_host_listens_when_its_log_is_brought_in),
         cmocka_unit_test(test_a_host_that_holds_its_row_is_fenced),
