@@ -207,7 +207,7 @@
 #define TR_ROUTES_MAX 65536
 
 /* Groups that one interhost actor exchanges messages with. */
-#define TR_INTERHOST_PEERS_MAX 4096
+#define TR_INTERHOST_PEERS_MAX 12288
 
 /*
  * Unacknowledged messages to one group. Beyond it their senders are muted, until half of it is

@@ -18,7 +18,7 @@
 #define TRI_INTERHOST_LAYOUT 1
 
 /* So many pages come first, and list the pairs. */
-#define TRI_PAIR_LIST_PAGES 8U
+#define TRI_PAIR_LIST_PAGES 16U
 
 /*
  * A group on another host. The stream to it has an increasing number, so that a restarted stream
