@@ -181,6 +181,19 @@ TR_MUST_USE int tr_host_singleton_begin(struct tr_host *host, const struct tr_be
                                         struct tr_ref *singleton);
 
 /*
+ * Where a singleton is, whether it has begun or not; also before the start of the host. What is
+ * sent to one that has not begun is lost. TR_INVALID as tr_host_singleton.
+ */
+TR_MUST_USE int tr_host_singleton_ref(const struct tr_host *host, struct tr_text name,
+                                      uint32_t shard, struct tr_ref *singleton);
+
+/* Whether a group is this host's, in the last view that it has taken over; any if it is alone. */
+bool tr_host_owns(const struct tr_host *host, uint64_t group);
+
+/* Which partition a group is of: one that is a member's moves with it (tr_host_follow). */
+uint64_t tr_group_partition(uint64_t group);
+
+/*
  * Waits until the actor has ended and returns its reason: 0 or a tr_error. If it had ended before,
  * the reason is TR_NO_ACTOR, unless it was spawned with is_watched. `timeout_ms` 0 waits for ever;
  * TR_TIMEOUT does not change the actor.
@@ -333,6 +346,13 @@ TR_MUST_USE int tr_host_take(struct tr_host *host, const struct tr_host_view *vi
  * host ends, the next call goes on.
  */
 TR_MUST_USE int tr_host_follow(struct tr_host *host);
+
+/*
+ * Shows each other host that is lost or has left, as the table said when it was taken over last
+ * (tr_host_follow), with the incarnation that it is lost in.
+ */
+void tr_host_lost(const struct tr_host *host,
+                  void (*show)(void *self, uint16_t number, uint64_t incarnation), void *self);
 
 /* Moves an actor, with its mailbox, to another worker; returns when it runs there. */
 TR_MUST_USE int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker);

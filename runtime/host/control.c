@@ -610,6 +610,12 @@ static void take_singleton(void *self, const struct tr_message *message)
     }
 }
 
+int tr_host_singleton_ref(const struct tr_host *host, struct tr_text name, uint32_t shard,
+                          struct tr_ref *singleton)
+{
+    return tri_singleton_ref(&host->shared, name, shard, singleton);
+}
+
 int tr_host_singleton(struct tr_host *host, const struct tr_behaviour *behaviour,
                       struct tr_text name, uint32_t shard, struct tr_ref *singleton)
 {

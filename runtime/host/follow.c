@@ -346,6 +346,28 @@ static int follow_seen(struct tr_host *host, struct tri_follow *follow)
     return error != 0 ? error : tri_give_step(follow->give, host, &follow->seen);
 }
 
+bool tr_host_owns(const struct tr_host *host, uint64_t group)
+{
+    return tri_owners_is_here(&host->shared.owners, group);
+}
+
+uint64_t tr_group_partition(uint64_t group)
+{
+    return tri_group_partition(group);
+}
+
+void tr_host_lost(const struct tr_host *host,
+                  void (*show)(void *self, uint16_t number, uint64_t incarnation), void *self)
+{
+    const struct tri_follow *follow = host->follow;
+    for (size_t i = 0; follow != NULL && i < follow->seen.count; i++) {
+        const struct tri_member *member = &follow->seen.members[i];
+        if (member->number != host->store->host && tri_member_may_be_taken(member->state)) {
+            show(self, (uint16_t)member->number, member->signs.incarnation);
+        }
+    }
+}
+
 int tr_host_follow(struct tr_host *host)
 {
     struct tri_follow *follow = host->follow;
