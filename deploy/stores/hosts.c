@@ -42,6 +42,13 @@ static void print_share(struct tr_table *table, uint64_t owned, size_t count)
     }
 }
 
+/* Where others reach it, as the settings have it. */
+static const char *address_of(const struct tri_member *member)
+{
+    const char *begin = strstr(member->address, "://");
+    return begin != NULL ? begin + strlen("://") : member->address;
+}
+
 static void print_row(const struct hosts *hosts, const struct tri_member *member,
                       struct tr_table *table)
 {
@@ -53,6 +60,7 @@ static void print_row(const struct hosts *hosts, const struct tri_member *member
     print_age(table, now_ms > member->since_ms ? now_ms - member->since_ms : 0);
     print_age(table, member->silent_ms);
     print_share(table, member->owned, view->partition_count);
+    tr_table_text(table, tr_text_of(member->address[0] != '\0' ? address_of(member) : "-"));
     tr_table_text(table, tr_text_of(member->machine));
     tr_table_text(table, tr_text_of(member->folder));
     tr_table_text(table, tr_text_of(member->why[0] != '\0' ? member->why : "-"));
@@ -60,8 +68,8 @@ static void print_row(const struct hosts *hosts, const struct tri_member *member
 
 static int show_table(const struct hosts *hosts)
 {
-    static const char *const heads[] = {"NUMBER", "NAME",    "STATE",  "SINCE", "BEAT",
-                                        "GROUPS", "MACHINE", "FOLDER", "WHY"};
+    static const char *const heads[] = {"NUMBER", "NAME",    "STATE",   "SINCE",  "BEAT",
+                                        "GROUPS", "ADDRESS", "MACHINE", "FOLDER", "WHY"};
     struct tr_table table;
     tr_table_init(&table, TR_COUNT_OF(heads));
     for (size_t i = 0; i < TR_COUNT_OF(heads); i++) {
@@ -99,6 +107,11 @@ static void write_host(const struct tri_member *member, struct tr_document *docu
     tr_document_text(document, "processes",
                      tr_text_of(is_known ? processes[member->processes] : "unknown"));
     tr_document_number(document, "partitions", (int64_t)member->owned);
+    if (member->address[0] != '\0') {
+        tr_document_text(document, "address", tr_text_of(address_of(member)));
+    } else {
+        tr_document_null(document, "address");
+    }
     tr_document_text(document, "machine", tr_text_of(member->machine));
     tr_document_text(document, "folder", tr_text_of(member->folder));
     if (member->blobs[0] != '\0') {

@@ -274,7 +274,7 @@ const char *tri_member_show(const struct tri_member *member)
     if (member->silent_ms >= member->lease_ms) {
         return "suspected";
     }
-    return member->owned > 0 ? "up" : "standing by";
+    return member->owned > 0 ? "up" : listens(member) ? "joining" : "standing by";
 }
 
 void tri_member_explain_fence(const struct tri_member *fenced, const char *by, char *words)

@@ -175,7 +175,7 @@ void tri_member_divide(const struct tri_member_view *view, uint64_t lost, uint64
 void tri_member_spread(const struct tri_member_view *view, uint64_t self, const bool *may,
                        struct tri_member_shares *shares);
 
-/* What a person is told of a host: its state, or "standing by", or "suspected". */
+/* What a person is told of a host: its state, or "standing by", "joining" or "suspected". */
 const char *tri_member_show(const struct tri_member *member);
 
 /*

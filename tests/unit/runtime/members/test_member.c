@@ -326,6 +326,10 @@ static void test_what_people_are_told(void **state)
     struct tri_member *first = &view.members[0];
     assert_string_equal(tri_member_show(first), "up");
     assert_string_equal(tri_member_show(&view.members[1]), "standing by");
+    struct tri_member *second = &view.members[1];
+    (void)snprintf(second->address, sizeof second->address, "tcp://10.0.0.5:7070");
+    second->has_key = true;
+    assert_string_equal(tri_member_show(second), "joining");
     first->silent_ms = LEASE_MS - 1;
     assert_string_equal(tri_member_show(first), "up");
     tri_member_explain_fence(first, "b", words);
