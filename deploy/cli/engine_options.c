@@ -34,6 +34,23 @@ static enum tr_exit_status read_host_name(const struct tr_invocation *invocation
                                     name);
 }
 
+static enum tr_exit_status read_host_address(const struct tr_invocation *invocation,
+                                             struct tr_live_options *options)
+{
+    const char *address = tr_arguments_value(&invocation->arguments, "host-address");
+    if (address == NULL) {
+        return TR_EXIT_DONE;
+    }
+    options->host_address = address;
+    return tr_settings_is_host_address(tr_text_of(address))
+               ? TR_EXIT_DONE
+               : tr_command_mistake(invocation->command,
+                                    "--host-address: '%.60s' is no address of a host; write "
+                                    "IP:PORT, where the other hosts reach this one, as "
+                                    "10.0.0.5:7070",
+                                    address);
+}
+
 enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocation,
                                            const char *folder,
                                            const struct tr_settings_file *settings,
@@ -52,6 +69,7 @@ enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocatio
         .is_strict = resources == NULL ? settings->is_strict : strcmp(resources, "strict") == 0,
         .command = invocation->command->name,
         .host_name = settings->host_name,
+        .host_address = settings->host_address,
         .lease_ms = settings->lease_ms,
         .process_lease_ms = settings->process_lease_ms,
         .settings = settings,
@@ -66,5 +84,6 @@ enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocatio
                                   "to %d",
                                   jobs, TR_SETTINGS_JOBS_MAX);
     }
-    return read_host_name(invocation, options);
+    enum tr_exit_status status = read_host_name(invocation, options);
+    return status != TR_EXIT_DONE ? status : read_host_address(invocation, options);
 }

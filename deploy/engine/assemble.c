@@ -14,11 +14,12 @@
 #include "deploy/common/clock.h"
 #include "deploy/common/schemas.h"
 #include "deploy/common/signals.h"
-#include "deploy/engine/backends.h"
 #include "deploy/engine/background.h"
 #include "deploy/engine/descriptors.h"
+#include "deploy/engine/follow_hosts.h"
 #include "deploy/engine/graph_pins.h"
 #include "deploy/engine/import_marks.h"
+#include "deploy/engine/services.h"
 #include "deploy/graphs/graphs.h"
 #include "deploy/history/executions.h"
 #include "deploy/inquiries/exchange.h"
@@ -135,6 +136,9 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .object_store_count = live->settings != NULL ? live->settings->object_stores.count : 0,
         .blobs = live->settings != NULL ? live->settings->blobs : NULL,
         .host_name = options->host_name,
+        .is_member = live->is_member,
+        .listen = live->is_member ? live->listen : NULL,
+        .before_taking = tr_follow_hosts_prepare,
         .lease_ms = options->lease_ms,
         .process_lease_ms = options->process_lease_ms,
         .bounds = tr_bounds_wanted(live->settings),
@@ -165,101 +169,6 @@ static int find_or_spawn(struct tr_live *live, const char *name,
     return tr_host_spawn(live->host, behaviour, &options, actor);
 }
 
-#define RESOURCES_NAME "sys/resources"
-#define CATALOG_NAME "sys/catalog"
-#define NOTIFIER_NAME "sys/notifier"
-
-/* Services that the store has are known before anything runs. */
-static int find_services(struct tr_live *live)
-{
-    int error = tr_host_find(live->host, tr_text_of(RESOURCES_NAME), &live->engine->resources);
-    if (error == 0 || error == TR_NOT_FOUND) {
-        error = tr_host_find(live->host, tr_text_of(CATALOG_NAME), &live->engine->catalog);
-    }
-    if (error == 0 || error == TR_NOT_FOUND) {
-        error = tr_host_find(live->host, tr_text_of(NOTIFIER_NAME), &live->engine->notifier);
-    }
-    if (error == 0 || error == TR_NOT_FOUND) {
-        error = tr_host_find(live->host, tr_text_of(TR_SCHEDULES_NAME), &live->schedules);
-    }
-    return error == TR_NOT_FOUND ? 0 : error;
-}
-
-/* Those whose driver has made devices. 0: none, and then nobody waits for one. */
-static uint64_t count_gpus(void)
-{
-    glob_t found = {0};
-    uint64_t count = glob("/dev/nvidia[0-9]*", GLOB_NOSORT, NULL, &found) == 0 ? found.gl_pathc : 0;
-    globfree(&found);
-    return count;
-}
-
-/* What this machine has. */
-static int tell_machine(struct tr_live *live)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    long pages = sysconf(_SC_PHYS_PAGES);
-    struct tr_resource_quota machine = {
-        .cpu_millis = cores < 1 ? 1000 : (uint64_t)cores * 1000,
-        .memory_bytes = pages < 1 ? 0 : (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE),
-        .gpu_count = count_gpus(),
-        .host = live->engine->host,
-        .incarnation = live->engine->host == 0 ? 0 : live->host->store->incarnation,
-    };
-    return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
-}
-
-/* How many slots each namespace has by the settings. */
-static int tell_quotas(struct tr_live *live)
-{
-    int error = 0;
-    const struct tr_settings_file *settings = live->settings;
-    for (uint32_t i = 0; settings != NULL && error == 0 && i < settings->quotas.count; i++) {
-        const struct tr_settings_quota *quotas = settings->quotas.items;
-        struct tr_resource_quota quota = {
-            .name = quotas[i].name, .slots = quotas[i].slots, .host = live->engine->host};
-        error =
-            tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &quota);
-    }
-    return error;
-}
-
-/* Executions that one message names. */
-#define DORMANT_AT_ONCE 512
-
-static int tell_dormant_of(struct tr_live *live, const struct tr_resource_dormant *list)
-{
-    return tr_host_tell(live->host, live->engine->resources, &tr_resource_dormant_schema, list);
-}
-
-/*
- * Dormant executions must not keep others from what they have booked. Behind the quotas: what no
- * settings name any more has no bound, unless no settings were read.
- */
-static int tell_dormant(struct tr_live *live)
-{
-    const struct tr_dormant *dormant = &live->dormant;
-    uint64_t numbers[DORMANT_AT_ONCE];
-    struct tr_resource_dormant list = {.executions = {.data = (const uint8_t *)numbers},
-                                       .is_first = true,
-                                       .has_all_quotas = live->settings != NULL,
-                                       .host = live->engine->host};
-    int error = 0;
-    for (uint32_t i = 0; error == 0 && i < dormant->count; i++) {
-        if (list.executions.size == sizeof numbers) {
-            error = tell_dormant_of(live, &list);
-            list.executions.size = 0;
-            list.is_first = false;
-        }
-        if (dormant->items[i].is_dormant) {
-            numbers[list.executions.size / sizeof *numbers] = dormant->items[i].execution;
-            list.executions.size += sizeof *numbers;
-        }
-    }
-    list.is_last = true;
-    return error != 0 ? error : tell_dormant_of(live, &list);
-}
-
 /*
  * One that the store had is left alone: its workers run by now, and read it. A store without
  * has no execution either, since what spawned the first one had spawned the services before.
@@ -268,41 +177,6 @@ static int spawn_missing(struct tr_live *live, const char *name,
                          const struct tr_behaviour *behaviour, struct tr_ref *actor)
 {
     return tr_key_is_none(actor->key) ? find_or_spawn(live, name, behaviour, actor) : 0;
-}
-
-/* Those that are missing are spawned together, in one commit. */
-static int spawn_services(struct tr_live *live)
-{
-    const struct tr_host_spawn_request all[] = {
-        {&tr_resources_behaviour, {.name = tr_text_of(RESOURCES_NAME)}},
-        {&tr_catalog_behaviour, {.name = tr_text_of(CATALOG_NAME)}},
-        {&tr_notifier_behaviour, {.name = tr_text_of(NOTIFIER_NAME)}},
-    };
-    struct tr_ref *const services[] = {&live->engine->resources, &live->engine->catalog,
-                                       &live->engine->notifier};
-    struct tr_host_spawn_request spawns[TR_COUNT_OF(all)];
-    struct tr_ref spawned[TR_COUNT_OF(all)];
-    size_t count = 0;
-    for (size_t i = 0; i < TR_COUNT_OF(all); i++) {
-        if (tr_key_is_none(services[i]->key)) {
-            spawns[count++] = all[i];
-        }
-    }
-    int error = count > 0 ? tr_host_spawn_all(live->host, spawns, count, spawned) : 0;
-    for (size_t i = TR_COUNT_OF(all); error == 0 && i > 0; i--) {
-        if (tr_key_is_none(services[i - 1]->key)) {
-            *services[i - 1] = spawned[--count];
-        }
-    }
-    if (error != 0) {
-        return error;
-    }
-    error = tell_machine(live);
-    if (error != 0) {
-        return error;
-    }
-    error = tell_quotas(live);
-    return error != 0 ? error : tell_dormant(live);
 }
 
 /* Lets schedules look at the clock: when an engine that fires them begins, and when it was set. */
@@ -336,21 +210,27 @@ static int apply_quarantine(struct tr_live *live)
 
 /* All that nobody outlives a restart without: loaded, and known before anything runs. */
 static int load_host(struct tr_live *live, const struct tr_live_options *options,
-                     struct tr_graph_pins *pins, bool *has_backends)
+                     struct tr_graph_pins *pins, bool *are_all)
 {
     int error = make_host(live, options, pins->explain);
     if (error == 0) {
         /* What is made at endpoints is known there among what other stores make. */
         live->engine->store = tr_host_store_number(live->host);
+        live->engine->host = live->is_member ? (uint16_t)live->host->store->host : 0;
         error = apply_quarantine(live);
     }
     if (error == 0) {
-        error = find_services(live);
-    }
-    if (error == 0) {
-        error = tr_backends_find(live->host, live->engine, has_backends);
+        error = tr_services_find(live, pins->explain, are_all);
     }
     return error != 0 ? error : tr_graph_pins_read(pins);
+}
+
+/* What was coming from another store; a host among others takes nothing in. */
+static int read_import_marks(struct tr_live *live, struct tr_buffer *marks)
+{
+    return live->host->store == NULL || live->is_member
+               ? 0
+               : tr_import_marks_read(live->host->store, marks);
 }
 
 /* Loads, takes over what is unfinished, and lets it run. */
@@ -358,27 +238,24 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
 {
     struct tr_graph_pins pins = {.live = live, .explain = explain};
     struct tr_buffer marks;
-    bool has_backends = true;
+    bool are_all = true; /* services that executions ask for are there */
     tr_buffer_init(&marks, 0);
-    int error = load_host(live, options, &pins, &has_backends);
-    if (error == 0 && live->host->store != NULL) {
-        error = tr_import_marks_read(live->host->store, &marks);
+    int error = load_host(live, options, &pins, &are_all);
+    if (error == 0) {
+        error = read_import_marks(live, &marks);
     }
     if (error == 0) {
-        error = set_dormant(live, !has_backends);
+        error = set_dormant(live, !are_all);
     }
     if (error == 0) {
         error = tr_host_start(live->host);
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%.500s", tr_host_explain(live->host));
     }
     if (error == 0) {
-        error = spawn_services(live);
+        error = tr_services_begin(live, are_all);
     }
-    if (error == 0 && !has_backends) {
-        error = tr_backends_spawn(live->host, live->engine);
-        if (error == 0) {
-            error = wake_the_others(live);
-        }
+    if (error == 0 && !are_all) {
+        error = wake_the_others(live);
     }
     if (error == 0) {
         error = tr_graph_pins_hand_over(&pins);
@@ -480,14 +357,18 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     if (error == 0) {
         error = tr_live_calls_new(&live->calls);
     }
-    live->engine = tr_alloc_zero(1, sizeof *live->engine);
-    if (error != 0 || live->engine == NULL) {
+    struct tr_live_engine *engine = tr_alloc_zero(1, sizeof *engine);
+    if (error != 0 || engine == NULL) {
+        tr_free(engine);
         return error != 0 ? error : TR_MEMORY;
     }
+    engine->live = live;
+    live->engine = &engine->engine;
     tr_settings_tables(live->settings, live->engine);
     live->engine->store_folder = live->folder;
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     live->engine->fires_schedules = options->fires_schedules;
+    live->engine->launcher_shards = live->is_member ? TR_LAUNCHER_SHARDS : 1;
     live->engine->life = tr_clock_wall_ms() << 22 | (uint64_t)getpid(); /* which has 22 bits */
     error = run_host(live, options, explain);
     if (error == 0) {
@@ -510,6 +391,10 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     live->command = options->command;
     live->lets_sleep = options->lets_sleep;
     live->settings = options->settings;
+    live->is_member = options->host_address != NULL;
+    if (live->is_member) {
+        snprintf(live->listen, sizeof live->listen, "tcp://%s", options->host_address);
+    }
     tr_arena_init(&live->tables);
     tr_dormant_init(&live->dormant);
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
@@ -542,6 +427,9 @@ static void close_all(struct tr_live *live)
 {
     tr_sweeper_end(live->sweeper);
     tri_endpoint_leave(live->endpoint);
+    if (live->engine != NULL) {
+        tr_follow_hosts_end(live);
+    }
     close_early_reader(live);
     tr_reader_close(live->reader); /* before the store's end: the last one tidies its log up */
     tr_host_free(live->host);
@@ -670,7 +558,11 @@ int tr_live_watch(struct tr_live *live, int descriptor)
 
 int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)
 {
-    int error = tr_host_poll(live->host, live->events, timeout_ms);
+    bool is_long = live->is_member && timeout_ms > TR_FOLLOW_HOSTS_MS;
+    int error = tr_host_poll(live->host, live->events, is_long ? TR_FOLLOW_HOSTS_MS : timeout_ms);
+    if (error == 0) {
+        error = tr_follow_hosts(live);
+    }
     if (error == 0) {
         tr_live_calls_run(live->calls, live);
     }

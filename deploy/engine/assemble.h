@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 
 #include "actors/engine.h"
+#include "deploy/engine/background.h"
 #include "deploy/engine/calls.h"
-#include "deploy/engine/detached.h"
 #include "deploy/engine/dormant.h"
 #include "deploy/engine/early_reader.h"
 #include "deploy/engine/launchers.h"
@@ -43,8 +43,9 @@ struct tr_live_options {
     bool fires_schedules; /* else they rest */
     const uint64_t *lifted; /* executions that are loaded, although they were set aside */
     size_t lifted_count;
-    const char *host_name; /* of a store with several hosts; NULL: that of the machine */
-    uint32_t lease_ms;     /* the same (struct tr_host_options); 0: as usual */
+    const char *host_name;    /* of a store with several hosts; NULL: that of the machine */
+    const char *host_address; /* IP:PORT, where it works beside others; NULL: it works alone */
+    uint32_t lease_ms;        /* the same (struct tr_host_options); 0: as usual */
     uint32_t process_lease_ms;
     struct tr_variable_maker variables;      /* of the same, too */
     const struct tr_settings_file *settings; /* NULL: none; they outlive the engine */
@@ -53,9 +54,18 @@ struct tr_live_options {
 /* Words of the keeper's command, with the NULL behind them. */
 #define TR_KEEPER_COMMAND_WORDS 6
 
+struct tr_graph_pins;
+
 struct tr_live {
     struct tr_host *host;
     struct tr_engine *engine;
+    bool is_member;              /* it works beside other hosts of the store */
+    struct tr_graph_pins *taken; /* needed by partitions that come (follow_hosts.c); or NULL */
+    uint64_t follow_ms;          /* when it looks at the others again */
+    uint64_t gone;               /* a digest of the hosts that are known to be gone */
+    int cannot_take;             /* why their work cannot be taken now; 0: it can, or was */
+    char cannot_take_words[TRI_STORE_EXPLAIN_BYTES];
+    char listen[TR_HOST_ADDRESS_BYTES]; /* where the others reach it */
     struct tri_endpoint *endpoint;
     enum tr_durability durability;
     const char *command;
@@ -83,6 +93,12 @@ struct tr_live {
     atomic_uint_fast64_t traces_sent; /* executions whose traces were sent; and that are lost */
     atomic_uint_fast64_t traces_lost;
     int clock; /* readable when the clock was set, or stood still in a suspended machine; -1 */
+};
+
+/* The engine, as actors know it, and whose it is. */
+struct tr_live_engine {
+    struct tr_engine engine;
+    struct tr_live *live;
 };
 
 /*

@@ -14,6 +14,12 @@
 #include "schemas/engine/history.h"
 #include "schemas/engine/schedule.h"
 
+/* Of one project and domain on one host: shards, and one of when the store had one host. */
+#define LAUNCHERS_MAX (TR_LAUNCHER_SHARDS + 1)
+
+/* What asks a launcher to hold all that its executions run. */
+#define HOLD_ALL 0
+
 static bool is_known(const struct tr_graph_pins *pins, const struct tr_graph_pin *wanted)
 {
     for (size_t i = 0; i < pins->count; i++) {
@@ -71,7 +77,11 @@ static int need_decided(void *self, const void *value)
         return 0;
     }
     int error = hold_graph(pins, row->graph);
-    return error == 0 ? 0 : lack_graph(pins, row->graph, error, "dynamic node", row->path);
+    if (error != 0) {
+        return lack_graph(pins, row->graph, error, "dynamic node", row->path);
+    }
+    const struct tr_graph_pin kept = {.graph = tr_graph_number(row->graph.data)};
+    return add_need(pins, &kept);
 }
 
 /* The graphs that nodes of an unfinished execution run; most executions have no such node. */
@@ -116,21 +126,39 @@ static int lack_actors(const struct tr_graph_pins *pins, struct tr_text name)
     return TR_STORE_DAMAGED;
 }
 
+/* An execution that a start has loaded, or has set aside. */
+static int note_loaded(struct tr_graph_pins *pins, const struct tr_execution *row, bool *is_aside)
+{
+    *is_aside = tr_host_is_aside(pins->live->host, row->execution);
+    if (*is_aside) {
+        return tr_dormant_add_aside(&pins->live->dormant, row);
+    }
+    tr_host_note_loading(pins->live->host, row->execution);
+    return tr_host_has(pins->live->host, tr_group_root(row->execution))
+               ? tr_dormant_add(&pins->live->dormant, row, pins->live->lets_sleep)
+               : lack_actors(pins, row->name);
+}
+
+/* Whether a group is one that is loaded, or comes; others are those of other hosts. */
+static bool concerns(const struct tr_graph_pins *pins, uint64_t group)
+{
+    uint64_t partition = tr_group_partition(group);
+    return pins->gained == NULL ? tr_host_owns(pins->live->host, group)
+                                : partition < TR_PARTITIONS_MAX && pins->gained[partition];
+}
+
 /* An unfinished execution: its launcher holds its graph, and those of its dynamic nodes. */
 static int need_of_execution(void *self, const void *value)
 {
     struct tr_graph_pins *pins = self;
     const struct tr_execution *row = value;
     struct tr_graph_pin wanted = {0};
-    if (tr_host_is_aside(pins->live->host, row->execution)) {
-        return tr_dormant_add_aside(&pins->live->dormant, row);
+    bool is_aside = false;
+    if (!concerns(pins, row->execution)) {
+        return 0;
     }
-    tr_host_note_loading(pins->live->host, row->execution);
-    if (!tr_host_has(pins->live->host, tr_group_root(row->execution))) {
-        return lack_actors(pins, row->name);
-    }
-    int error = tr_dormant_add(&pins->live->dormant, row, pins->live->lets_sleep);
-    if (error != 0) {
+    int error = pins->gained == NULL ? note_loaded(pins, row, &is_aside) : 0;
+    if (error != 0 || is_aside) {
         return error;
     }
     snprintf(wanted.holder, sizeof wanted.holder, "%.*s/%.*s", (int)row->project.size,
@@ -162,45 +190,129 @@ static int read_executions(struct tr_graph_pins *pins, uint8_t phase)
     return tr_reader_rows(pins->reader, &query, need_of_execution, pins);
 }
 
-int tr_graph_pins_read(struct tr_graph_pins *pins)
+static int read_all(struct tr_graph_pins *pins)
 {
-    int error = tr_live_read(pins->live, pins->explain, &pins->reader);
-    if (error != 0) {
-        return error;
-    }
+    int error = 0;
+    bool has_schedules = !tr_key_is_none(pins->live->schedules.key) &&
+                         concerns(pins, pins->live->schedules.key.group);
     for (unsigned phase = 0; error == 0 && phase < TR_EXECUTION_PHASE_COUNT; phase++) {
         error = tr_phase_is_end(TR_SUBJECT_EXECUTION, (uint8_t)phase)
                     ? 0
                     : read_executions(pins, (uint8_t)phase);
     }
-    if (error != TR_MEMORY) {
+    if (error != TR_MEMORY && pins->gained == NULL) {
         tr_host_note_loading(pins->live->host, 0);
     }
-    if (error == 0) {
+    if (error == 0 && has_schedules) {
         error = read_schedules(pins);
     }
     if (error != 0 && pins->explain[0] == '\0') {
         snprintf(pins->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(pins->reader));
     }
-    tr_live_read_end(pins->live);
     return error;
+}
+
+int tr_graph_pins_read(struct tr_graph_pins *pins)
+{
+    if (pins->reader != NULL) {
+        return read_all(pins);
+    }
+    int error = tr_live_read(pins->live, pins->explain, &pins->reader);
+    if (error == 0) {
+        error = read_all(pins);
+        tr_live_read_end(pins->live);
+    }
+    return error;
+}
+
+/* ---- Handing over. --------------------------------------------------------------------------- */
+
+/* Launchers of one project and domain, while they are looked for. */
+struct launchers {
+    struct tr_ref items[LAUNCHERS_MAX];
+    size_t count;
+};
+
+static void take_launcher(void *self, const struct tr_actor_info *actor)
+{
+    struct launchers *launchers = self;
+    if (launchers->count < TR_COUNT_OF(launchers->items)) {
+        launchers->items[launchers->count++] = actor->actor;
+    }
+}
+
+/* One that has ended has nothing to hold. */
+static int ask_to_hold(struct tr_live *live, struct tr_ref holder, uint64_t graph)
+{
+    const struct tr_graph_hold hold = {.graph = graph};
+    int error = tr_host_ask(live->host, holder, &tr_graph_hold_schema, &hold, 0, NULL, NULL);
+    return error == TR_NO_ACTOR ? 0 : error;
+}
+
+/*
+ * Of a host among others a project and domain has several launchers, those that came with the
+ * partitions among them: each holds what its own executions run.
+ */
+static int ask_launchers(struct tr_live *live, const char *name)
+{
+    char pattern[2 * 64 + 1];
+    struct launchers launchers = {.count = 0};
+    (void)snprintf(pattern, sizeof pattern, "/%s", name);
+    int error = tr_host_actors(live->host, tr_text_of(pattern), LAUNCHERS_MAX, take_launcher,
+                               &launchers, NULL);
+    for (size_t i = 0; error == 0 && i < launchers.count; i++) {
+        error = ask_to_hold(live, launchers.items[i], HOLD_ALL);
+    }
+    return error;
+}
+
+/* Whether an earlier one of the pins has the same holder, which has been asked for all then. */
+static bool was_asked(const struct tr_graph_pins *pins, size_t at)
+{
+    size_t i = 0;
+    while (strcmp(pins->items[i].holder, pins->items[at].holder) != 0) {
+        i++;
+    }
+    return i < at;
+}
+
+static int hand_over(struct tr_graph_pins *pins, size_t at)
+{
+    const struct tr_graph_pin *pin = &pins->items[at];
+    struct tr_live *live = pins->live;
+    struct tr_ref holder = live->schedules;
+    if (strcmp(pin->holder, TR_SCHEDULES_NAME) == 0) {
+        return ask_to_hold(live, holder, pin->graph);
+    }
+    if (live->is_member) {
+        return was_asked(pins, at) ? 0 : ask_launchers(live, pin->holder);
+    }
+    int error = tr_host_find(live->host, tr_text_of(pin->holder), &holder);
+    return error != 0 ? error : ask_to_hold(live, holder, pin->graph);
 }
 
 int tr_graph_pins_hand_over(struct tr_graph_pins *pins)
 {
+    struct tr_graph_registry *registry = &pins->live->engine->registry;
     int error = 0;
     for (size_t i = 0; error == 0 && i < pins->count; i++) {
-        struct tr_ref holder;
-        const char *name = pins->items[i].holder;
-        error = tr_host_find(pins->live->host, tr_text_of(name), &holder);
-        if (error == 0) {
-            struct tr_graph_hold hold = {.graph = pins->items[i].graph};
-            error =
-                tr_host_ask(pins->live->host, holder, &tr_graph_hold_schema, &hold, 0, NULL, NULL);
+        error = pins->items[i].holder[0] == '\0' ? 0 : hand_over(pins, i);
+    }
+    for (size_t i = 0; i < pins->count; i++) {
+        if (pins->items[i].holder[0] != '\0') {
+            tr_graph_registry_drop(registry, pins->items[i].graph);
         }
+    }
+    pins->count = 0;
+    return error;
+}
+
+void tr_graph_pins_drop(struct tr_graph_pins *pins)
+{
+    for (size_t i = 0; i < pins->count; i++) {
         tr_graph_registry_drop(&pins->live->engine->registry, pins->items[i].graph);
     }
-    return error;
+    pins->count = 0;
 }
 
 void tr_graph_pins_fini(struct tr_graph_pins *pins)

@@ -6,7 +6,10 @@
 
 #include "deploy/engine/assemble.h"
 
-/* A graph, and the actor that has to hold it: a launcher, or the schedules. */
+/*
+ * A graph, and the actor that has to hold it: a launcher, or the schedules; empty: the program
+ * itself, for a dynamic node that runs it.
+ */
 struct tr_graph_pin {
     uint64_t graph;
     char holder[2 * 64];
@@ -14,24 +17,28 @@ struct tr_graph_pin {
 
 struct tr_graph_pins {
     struct tr_live *live;
-    char *explain; /* TRI_STORE_EXPLAIN_BYTES: why they cannot be met */
+    char *explain;            /* TRI_STORE_EXPLAIN_BYTES: why they cannot be met */
+    const bool *gained;       /* partitions that come to a host that runs; NULL: what is loaded */
+    struct tr_reader *reader; /* NULL: the engine's */
 
     /* private */
     struct tr_graph_pin *items;
     size_t count;
     size_t capacity;
-    struct tr_reader *reader;
 };
 
 /*
  * Reads which actors need which graphs, registers them, and notes unfinished executions as
- * dormant; before the host's start. In a store that is new nobody needs anything. Errors:
- * those of tr_graphs_get and of the reader, TR_MEMORY, TR_LIMIT.
+ * dormant; before the host's start, or before it takes partitions over. In a store that is new
+ * nobody needs anything. Errors: those of tr_graphs_get and of the reader, TR_MEMORY, TR_LIMIT.
  */
 TR_MUST_USE int tr_graph_pins_read(struct tr_graph_pins *pins);
 
-/* Launchers and schedules take the graphs over; after the host's start. What asking says. */
+/* Launchers and schedules take the graphs over, once they run. What asking says. */
 TR_MUST_USE int tr_graph_pins_hand_over(struct tr_graph_pins *pins);
+
+/* Lets go of all that was registered and not handed over, and of those of dynamic nodes. */
+void tr_graph_pins_drop(struct tr_graph_pins *pins);
 
 void tr_graph_pins_fini(struct tr_graph_pins *pins);
 

@@ -10,7 +10,7 @@
 #include "actors/graph/value/literal.h"
 #include "actors/graph/value/slot.h"
 #include "actors/services/launch.h"
-#include "deploy/engine/keep_graph.h"
+#include "deploy/engine/launchers.h"
 #include "deploy/engine/query_root.h"
 #include "deploy/history/executions.h"
 #include "runtime/host/host.h"

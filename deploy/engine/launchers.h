@@ -1,6 +1,7 @@
 /*
  * The launchers of executions, for the program: one of a project and domain, or where several hosts
- * work on one store its shards (actors/services/launcher_shard.h).
+ * work on one store its shards (actors/services/launcher_shard.h); and the graphs of what they are
+ * asked to begin.
  */
 #ifndef TR_DEPLOY_ENGINE_LAUNCHERS_H
 #define TR_DEPLOY_ENGINE_LAUNCHERS_H
@@ -22,5 +23,12 @@ struct tr_live_launcher {
 TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
                                  struct tr_text domain, const struct tr_plan *plan,
                                  struct tr_text name, struct tr_ref *launcher);
+
+/*
+ * Keeps a graph: it is committed with or before what the engine is asked to begin from now on.
+ * Of one that is kept already only the age begins anew. Errors of tr_graphs_row and
+ * tr_host_put_graph; `words` (TRI_STORE_EXPLAIN_BYTES) has them.
+ */
+TR_MUST_USE int tr_live_keep_graph(struct tr_live *live, const struct tr_graph *graph, char *words);
 
 #endif

@@ -131,8 +131,8 @@ static void tell(const struct tr_service_log *log, const struct tr_execution *ro
 {
     struct tr_buffer text;
     bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
-    if (log->invocation->is_quiet) {
-        return;
+    if (log->invocation->is_quiet || !tr_host_owns(log->live->host, row->execution)) {
+        return; /* the host that has it tells */
     }
     if (is_json(log)) {
         write_row(row, is_new ? "begins" : has_ended ? "ended" : "phase");

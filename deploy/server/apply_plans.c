@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "deploy/common/clock.h"
-#include "deploy/engine/keep_graph.h"
+#include "deploy/engine/launchers.h"
 #include "deploy/server/apply_entities.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/entity.h"

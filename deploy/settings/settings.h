@@ -118,7 +118,8 @@ struct tr_settings_file {
     const char *sendmail;  /* the program that sends mail; NULL: TR_SENDMAIL */
     const char *mail_from; /* NULL: nothing is said */
     const char *host_name; /* of a store with several hosts; NULL: nothing is said */
-    uint32_t lease_ms;     /* the same; 0: nothing is said */
+    const char *host_address;  /* IP:PORT; NULL: it does not work beside others */
+    uint32_t lease_ms;         /* the same; 0: nothing is said */
     uint32_t process_lease_ms; /* the same */
     const char
         *store; /* of commands that name none: a folder or a locator; NULL: nothing is said */
@@ -144,6 +145,9 @@ void tr_settings_read(struct tr_settings_file *settings, struct tr_report *repor
 
 /* Whether a host may be called so. */
 bool tr_settings_is_host_name(struct tr_text name);
+
+/* Whether a host may be reached there: IP:PORT. */
+bool tr_settings_is_host_address(struct tr_text text);
 
 /* Reads `store` alone: other keys are not looked at, and no plugin is loaded. */
 void tr_settings_read_store(struct tr_settings_file *settings, struct tr_report *report,

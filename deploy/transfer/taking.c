@@ -271,6 +271,13 @@ static int begin(struct tr_taking *taking, const struct tr_begin_import *begin)
 int tr_taking_begin(struct tr_taking *taking, const struct tr_begin_import *wanted,
                     uint64_t *session, const char **explain)
 {
+    if (taking->live->is_member) {
+        *explain =
+            "hosts of this store work beside each other, and take nothing in meanwhile; "
+            "stop all of them, start one without `host_address`, import, and start them again "
+            "(deploy/HOSTS.md)";
+        return TR_INVALID;
+    }
     if (taking->state != TAKING_NOTHING && taking->state != TAKING_WRITING) {
         give_up(taking); /* its client has gone */
     }
