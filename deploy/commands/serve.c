@@ -90,7 +90,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     struct tr_settings_file settings;
     struct tr_serve_http http = {.pair = NULL};
     struct tr_trace_variables variables;
-    struct tr_live *live;
+    struct tr_live *live = NULL;
     bool is_leaving = false;
     enum tr_exit_status status = tr_store_choose(invocation, true, &store);
     if (status != TR_EXIT_DONE) {
@@ -113,11 +113,11 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     if (status == TR_EXIT_DONE) {
         status = tr_serve_traces_read(invocation, &settings, store.folder, &options, &variables);
     }
-    if (status == TR_EXIT_DONE) {
+    while (status == TR_EXIT_DONE && live == NULL && !is_leaving) {
         status = tr_stand_by(invocation, &options, &is_leaving);
-    }
-    if (status == TR_EXIT_DONE && !is_leaving) {
-        status = tr_connect_as_engine(invocation, &options, &live);
+        if (status == TR_EXIT_DONE && !is_leaving) {
+            status = tr_connect_as_engine(invocation, &options, &live);
+        }
     }
     if (status == TR_EXIT_DONE && !is_leaving) {
         status = serve_at_desk(invocation, live, &http, &variables);
@@ -133,6 +133,7 @@ static const struct tr_option options_table[] = {
     TR_SERVE_HTTP_OPTIONS,
     {0, "host-name", "NAME", "what this host of the store is called (else as the machine)", NULL, 0,
      false},
+    {0, "host-address", "IP:PORT", "where hosts beside this one reach it", NULL, 0, false},
     {0},
 };
 

@@ -1,9 +1,14 @@
 /*
- * Standing by. The folder is locked meanwhile, as by an engine, so that it is one host's.
+ * Waiting for work: for all of it, or for a share of a host that works beside others
+ * (`host_address`). The folder is locked meanwhile, as by an engine, so that it is one host's.
  *
  * Once a second one look at the database. What it means is decided in runtime/members/member.h;
  * that nobody else takes the work at the same time, and that the other one has it no more, is the
  * database's matter.
+ *
+ * A host that wants a share says where it listens, and the others give it partitions. Before that
+ * it ends what its earlier life had begun, and brings in what that has left in its log: who is
+ * given work has no earlier life any more.
  */
 #include "deploy/commands/stand_by.h"
 
@@ -14,6 +19,7 @@
 
 #include "deploy/common/clock.h"
 #include "deploy/common/notify.h"
+#include "deploy/common/schemas.h"
 #include "deploy/common/signals.h"
 #include "deploy/connect/active_host.h"
 #include "runtime/journal/store_folder.h"
@@ -35,8 +41,11 @@ struct standing {
     struct tri_member_shares shares; /* of whom it takes over */
     int lock;
     int signals;
-    uint64_t owner; /* who was told to have the work; 0: nobody */
-    bool waits;     /* for a database that does not answer */
+    uint64_t owner;  /* who was told to have the work; 0: nobody */
+    bool waits;      /* for a database that does not answer */
+    bool is_settled; /* what its earlier life has left is in the tables */
+    bool listens;    /* it has said where */
+    char words[TRI_STORE_EXPLAIN_BYTES];
     char blobs[TRI_STORE_BLOBS_WHERE_BYTES];
     char machine[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1];
     uint8_t place[TRI_STORE_PLACE_BYTES_MAX];
@@ -53,13 +62,20 @@ static enum tr_exit_status failed(const struct standing *standing, const char *w
     "set `blobs` of the settings of all hosts to a folder that all of them reach, or to " \
     "s3://BUCKET (deploy/HOSTS.md)"
 
-/* What one host has stored has to be there for the next one. */
+/* What one host has stored has to be there for the others. `owner` is NULL where there is none. */
 static enum tr_exit_status check_blobs(struct standing *standing, const struct tri_member *owner)
 {
     const struct tr_settings_file *settings = standing->options->settings;
     const struct tr_command *command = standing->invocation->command;
     tri_store_blobs_where(standing->options->folder, settings != NULL ? settings->blobs : NULL,
                           standing->blobs);
+    if (owner == NULL) {
+        return standing->blobs[0] != '\0'
+                   ? TR_EXIT_DONE
+                   : tr_command_failed(command,
+                                       "a host with `host_address` works beside others, and this "
+                                       "one would keep its blobs in its own folder; " SET_BLOBS);
+    }
     if (owner->blobs[0] == '\0') {
         return tr_command_failed(command,
                                  "host %s has the work of this store, and keeps its blobs in its "
@@ -152,18 +168,87 @@ static enum tr_exit_status join(struct standing *standing)
     return TR_EXIT_DONE;
 }
 
+/* ---- Wanting a share. ------------------------------------------------------------------------ */
+
+static bool wants_share(const struct standing *standing)
+{
+    return standing->options->host_address != NULL;
+}
+
+/* Whether a host works beside others, as far as its row says. */
+static bool works_beside(const struct tri_member *member)
+{
+    return member->address[0] != '\0' && member->has_key;
+}
+
+/* TR_BUSY: later again. */
+static int settle(struct standing *standing)
+{
+    const struct tri_store_options options = {.folder = standing->options->folder,
+                                              .durability = TR_DURABILITY_FULL,
+                                              .records = tr_program_records,
+                                              .record_count = tr_program_record_count};
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    int error =
+        standing->is_settled ? 0 : tri_store_settle(&options, standing->registry->self, explain);
+    standing->is_settled = error == 0;
+    if (error != 0 && error != TR_BUSY) {
+        (void)snprintf(standing->words, sizeof standing->words, "%s", explain);
+    }
+    return error;
+}
+
+/* Nobody is spoken to yet: the engine draws its key, and says so when it begins. */
+static int listen_once(struct standing *standing)
+{
+    static const uint8_t of_nobody[TR_WIRE_KEY_BYTES] = {0};
+    char address[TR_HOST_ADDRESS_BYTES];
+    (void)snprintf(address, sizeof address, "tcp://%s", standing->options->host_address);
+    int error = standing->listens ? 0 : tri_registry_listen(standing->registry, address, of_nobody);
+    standing->listens = error == 0;
+    return error == TR_INVALID ? TR_BUSY : error; /* another has given it work of its log again */
+}
+
+/* Has the others know that this host is ready for some of the work, as soon as it is. */
+static enum tr_exit_status want_share(struct standing *standing)
+{
+    if (!wants_share(standing)) {
+        return TR_EXIT_DONE;
+    }
+    int error = settle(standing);
+    if (error == 0) {
+        error = listen_once(standing);
+    }
+    return error == 0 || error == TR_BUSY || standing->words[0] == '\0'
+               ? TR_EXIT_DONE
+               : failed(standing, standing->words);
+}
+
 /* ---- Waiting. -------------------------------------------------------------------------------- */
 
 /* Says once who has the work, or that the database does not answer. */
 static void tell_wait(struct standing *standing, const struct tri_member *owner)
 {
-    if (owner != NULL && (standing->owner != owner->number || standing->waits)) {
+    bool is_told = owner == NULL || (standing->owner == owner->number && !standing->waits);
+    standing->waits = false;
+    if (is_told) {
+        return;
+    }
+    standing->owner = owner->number;
+    if (!wants_share(standing)) {
         tr_command_note(standing->invocation,
                         "standing by: host %s has the work of this store, in %s of %s", owner->name,
                         owner->folder, owner->machine);
-        standing->owner = owner->number;
+    } else if (works_beside(owner)) {
+        tr_command_note(standing->invocation,
+                        "joining: host %s and those beside it give this one a share of the work",
+                        owner->name);
+    } else {
+        tr_command_note(standing->invocation,
+                        "standing by: host %s has the work of this store, in %s of %s, and gives "
+                        "none away: it has no `host_address`",
+                        owner->name, owner->folder, owner->machine);
     }
-    standing->waits = false;
 }
 
 static void tell_outage(struct standing *standing)
@@ -175,7 +260,13 @@ static void tell_outage(struct standing *standing)
     }
 }
 
-/* Takes the work; false: the other one lives after all, or a third was quicker. */
+/* Whether it is enough to begin: a share, or all of the work. */
+static bool is_enough(const struct standing *standing, uint64_t owned)
+{
+    return wants_share(standing) || owned == standing->view.partition_count;
+}
+
+/* Takes the work; false: the other one lives, a third was quicker, or others have more of it. */
 static bool take(struct standing *standing, const struct tri_member *owner)
 {
     char why[TRI_MEMBER_WHY_BYTES];
@@ -186,36 +277,41 @@ static bool take(struct standing *standing, const struct tri_member *owner)
         return false;
     }
     tr_command_note(standing->invocation, "taking over: %s", why);
-    return true;
+    return is_enough(standing, own->owned + owner->owned);
 }
 
 /* One look; whether this host has the work, or must end. */
 static enum tr_exit_status look(struct standing *standing, bool *has_work)
 {
     const struct tri_member *owner = NULL;
+    const struct tri_member *own;
     uint64_t asked_ms = tr_clock_ms();
     if (tri_registry_look(standing->registry, &standing->view) != 0) {
         tell_outage(standing);
         return TR_EXIT_DONE;
     }
     tri_member_watch_hear(&standing->watch, &standing->view, asked_ms, tr_clock_ms());
+    enum tr_exit_status status = want_share(standing);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
     switch (tri_member_find(&standing->watch, &standing->view, standing->registry->incarnation,
                             &owner)) {
     case TRI_MEMBER_WAIT:
         tell_wait(standing, owner);
         break;
     case TRI_MEMBER_TAKE:
-        *has_work = take(standing, owner);
+        *has_work = (!wants_share(standing) || standing->is_settled) && take(standing, owner);
         break;
     case TRI_MEMBER_OWN:
-        *has_work = true;
+        own = tri_member_view_find(&standing->view, standing->watch.self);
+        *has_work = standing->view.owner == 0 || is_enough(standing, own->owned);
         break;
-    case TRI_MEMBER_FENCED: {
-        const struct tri_member *own = tri_member_view_find(&standing->view, standing->watch.self);
+    case TRI_MEMBER_FENCED:
+        own = tri_member_view_find(&standing->view, standing->watch.self);
         return failed(standing, own != NULL && own->why[0] != '\0'
                                     ? own->why
                                     : "this host was forgotten, or begun anew elsewhere");
-    }
     }
     return TR_EXIT_DONE;
 }
@@ -245,22 +341,60 @@ static enum tr_exit_status wait_for_work(struct standing *standing, bool *is_lea
 
 /* ---- All of it. ------------------------------------------------------------------------------ */
 
-/* Whether another host has the work; what the registry cannot say, the store's opening will. */
-static const struct tri_member *find_other(struct standing *standing)
+/* Another host that has work which this one wants; NULL: an engine may begin. */
+static const struct tri_member *find_other(const struct standing *standing)
 {
-    if (tri_store_registry_open(standing->options->folder, NULL, false, NULL,
-                                &standing->registry) != 0 ||
-        tri_registry_look(standing->registry, &standing->view) != 0) {
-        return NULL;
+    const struct tri_member *other = NULL;
+    for (size_t i = 0; i < standing->view.count; i++) {
+        const struct tri_member *member = &standing->view.members[i];
+        bool is_this = tr_active_host_is(standing->options->folder, member);
+        if (is_this && member->owned > 0 && wants_share(standing)) {
+            return NULL;
+        }
+        other = !is_this && member->owned > 0 && other == NULL ? member : other;
     }
-    const struct tri_member *owner = tri_member_view_find(&standing->view, standing->view.owner);
-    return owner == NULL || tr_active_host_is(standing->options->folder, owner) ? NULL : owner;
+    return other;
 }
 
-static enum tr_exit_status stand(struct standing *standing, const struct tri_member *owner,
-                                 bool *is_leaving)
+/* Hosts of a store work beside each other, or one at a time. */
+static enum tr_exit_status check_kind(const struct standing *standing)
 {
-    enum tr_exit_status status = check_blobs(standing, owner);
+    for (size_t i = 0; !wants_share(standing) && i < standing->view.count; i++) {
+        const struct tri_member *member = &standing->view.members[i];
+        bool is_other = !tr_active_host_is(standing->options->folder, member);
+        bool works = member->state == TRI_MEMBER_UP && member->owned > 0;
+        if (is_other && works && works_beside(member)) {
+            return tr_command_failed(standing->invocation->command,
+                                     "host %s works beside others on this store, and this one has "
+                                     "no `host_address`; set it to IP:PORT, where the others reach "
+                                     "this host (deploy/HOSTS.md)",
+                                     member->name);
+        }
+    }
+    return TR_EXIT_DONE;
+}
+
+/* What the registry cannot say, the store's opening will. */
+static enum tr_exit_status look_first(struct standing *standing)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    char locator[TRI_STORE_LOCATOR_BYTES] = "";
+    const char *folder = standing->options->folder;
+    int error = tri_store_registry_open(folder, NULL, false, explain, &standing->registry);
+    bool is_known = tri_store_folder_locator(folder, NULL, locator) != TR_STORE_DAMAGED;
+    if (is_known && locator[0] == '\0' && wants_share(standing)) {
+        return failed(standing, "only hosts of a store in PostgreSQL work beside each other: leave "
+                                "`host_address` out, or name such a store (deploy/HOSTS.md)");
+    }
+    if (error == 0 && tri_registry_look(standing->registry, &standing->view) != 0) {
+        standing->view.count = 0;
+    }
+    return TR_EXIT_DONE;
+}
+
+static enum tr_exit_status stand(struct standing *standing, bool *is_leaving)
+{
+    enum tr_exit_status status = TR_EXIT_DONE;
     if (status == TR_EXIT_DONE) {
         status = lock_folder(standing);
     }
@@ -289,10 +423,16 @@ enum tr_exit_status tr_stand_by(const struct tr_invocation *invocation,
     standing->options = options;
     standing->lock = -1;
     standing->signals = -1;
-    const struct tri_member *owner = find_other(standing);
-    if (owner != NULL) {
-        const struct tri_member other = *owner; /* the view changes with each look */
-        status = stand(standing, &other, is_leaving);
+    status = look_first(standing);
+    const struct tri_member *other = find_other(standing);
+    if (status == TR_EXIT_DONE) {
+        status = check_kind(standing);
+    }
+    if (status == TR_EXIT_DONE && (other != NULL || wants_share(standing))) {
+        status = check_blobs(standing, other);
+    }
+    if (status == TR_EXIT_DONE && other != NULL) {
+        status = stand(standing, is_leaving);
     }
     tri_registry_close(standing->registry);
     if (standing->signals >= 0) {

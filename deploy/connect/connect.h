@@ -25,7 +25,8 @@ enum tr_exit_status tr_connect_or_open(const struct tr_invocation *invocation,
 
 /*
  * Becomes the engine of a store and no client: one that has an engine is refused with
- * TR_EXIT_ENGINE and words that name it.
+ * TR_EXIT_ENGINE and words that name it. `*live` is left alone if the hosts beside this one have
+ * all of the work meanwhile: then it joins them anew.
  */
 enum tr_exit_status tr_connect_as_engine(const struct tr_invocation *invocation,
                                          const struct tr_live_options *options,

@@ -519,6 +519,7 @@ static const struct tri_key keys[] = {
     {"traces", tri_settings_read_traces, 0},
     {"store", read_store, 0},
     {"host_name", tri_settings_read_host_name, 0},
+    {"host_address", tri_settings_read_host_address, 0},
     {"lease", tri_settings_read_lease, 0},
     {"process_lease", tri_settings_read_process_lease, 0},
     {"default_plugin", read_default_plugin, 0},

@@ -1,6 +1,7 @@
 /*
  * Settings of a host among several that a store in a database may have (deploy/HOSTS.md).
  */
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "actors/graph/language/keys.h"
@@ -37,6 +38,54 @@ void tri_settings_read_host_name(struct tri_definition *definition, const struct
         return;
     }
     settings->host_name = tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(name)).data;
+}
+
+/*
+ * Whether a text is IP:PORT, an IP of version 6 in brackets. Names are none: a host listens at an
+ * interface of its machine, and the others reach it at the same address.
+ */
+bool tr_settings_is_host_address(struct tr_text text)
+{
+    char ip[INET6_ADDRSTRLEN];
+    uint8_t bytes[sizeof(struct in6_addr)];
+    size_t colon = text.size;
+    while (colon > 0 && text.data[colon - 1] != ':') {
+        colon--;
+    }
+    bool is_new = text.size > 0 && text.data[0] == '[';
+    size_t size = colon < 2 ? 0 : colon - 1;
+    if (is_new) {
+        size = size > 2 && text.data[size - 1] == ']' ? size - 2 : 0;
+    }
+    if (size == 0 || size >= sizeof ip) {
+        return false;
+    }
+    memcpy(ip, text.data + is_new, size);
+    ip[size] = '\0';
+    uint64_t port = 0;
+    for (size_t i = colon; i < text.size && port <= UINT16_MAX; i++) {
+        bool is_digit = text.data[i] >= '0' && text.data[i] <= '9';
+        port = is_digit ? port * 10 + (uint64_t)(text.data[i] - '0') : UINT64_MAX;
+    }
+    return port > 0 && port <= UINT16_MAX && inet_pton(is_new ? AF_INET6 : AF_INET, ip, bytes) == 1;
+}
+
+void tri_settings_read_host_address(struct tri_definition *definition, const struct tr_tree *value,
+                                    void *target)
+{
+    struct tr_settings_file *settings = target;
+    struct tr_text address;
+    if (!tri_keys_read_text(definition, value, &address)) {
+        return;
+    }
+    if (!tr_settings_is_host_address(address)) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "'%.*s' is no address of a host\nwrite IP:PORT, where the other hosts reach "
+                       "this one, as 10.0.0.5:7070",
+                       TRI_SHOWN(address));
+        return;
+    }
+    settings->host_address = tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(address)).data;
 }
 
 /* A duration of whole seconds within bounds. */

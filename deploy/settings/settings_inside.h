@@ -93,9 +93,11 @@ void tri_settings_read_oidc(struct tri_definition *definition, const struct tr_t
 void tri_settings_read_clients(struct tri_definition *definition, const struct tr_tree *value,
                                void *target);
 
-/* Read `host_name`, `lease` and `process_lease`; `target` is a struct tr_settings_file. */
+/* Read `host_name` and the other settings of hosts; `target` is a struct tr_settings_file. */
 void tri_settings_read_host_name(struct tri_definition *definition, const struct tr_tree *value,
                                  void *target);
+void tri_settings_read_host_address(struct tri_definition *definition, const struct tr_tree *value,
+                                    void *target);
 void tri_settings_read_lease(struct tri_definition *definition, const struct tr_tree *value,
                              void *target);
 void tri_settings_read_process_lease(struct tri_definition *definition, const struct tr_tree *value,

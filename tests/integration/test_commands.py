@@ -24,7 +24,8 @@ COMMANDS = {
     "schedules": ("[pause PLAN... | resume PLAN... | trigger PLAN]",
                   "-m --message -i --input --inputs -y --yes -o"),
     "backfill": ("PLAN", "--from --to --parallelism --detach --label -o"),
-    "serve": ("", "-j --jobs --durability --resources --no-warm --http --tls --host-name -o"),
+    "serve": ("", "-j --jobs --durability --resources --no-warm --http --tls --host-name "
+              "--host-address -o"),
     "submit": ("FILE [NAME]", f"{BEGIN} -w --wait"),
     "list": ("", "--workflow --plan --phase -l --label --since --until --parent -a --all --waiting "
              "--sort -r --reverse --limit --offset -o"),

@@ -153,6 +153,9 @@ MISTAKES = [
     ("host_name", "host_name: tall", "host_name: to ll", "to ll",
      "'to ll' is no name of a host; write up to 64 letters, digits, and . _ - within them "
      "[InvalidValue]"),
+    ("host_address", "host_address: 10.0.0.5:7070", "host_address: tall:7070", "tall:7070",
+     "'tall:7070' is no address of a host; write IP:PORT, where the other hosts reach this one, as "
+     "10.0.0.5:7070 [InvalidValue]"),
     ("lease", "lease: 10s", "lease: 2s", "2s",
      "'2s' is no value for 'lease'; write a duration from 3s to 60s [InvalidValue]"),
     ("process_lease", "process_lease: 5m", "process_lease: 25h", "25h",
