@@ -123,7 +123,7 @@ extern const struct tr_behaviour tr_launch_behaviour;       /* 107: launch.c */
 extern const struct tr_behaviour tr_schedules_behaviour;    /* 108: schedules.c */
 extern const struct tr_behaviour tr_schedule_behaviour;     /* 109: schedule.c */
 extern const struct tr_behaviour tr_refresh_behaviour;      /* 110: refresh.c */
-extern const struct tr_behaviour tr_notifier_behaviour;     /* 115: notifier.c */
+extern const struct tr_behaviour tr_notifier_behaviour;     /* 115: notification.c */
 extern const struct tr_behaviour tr_notification_behaviour; /* 116: notification.c */
 extern const struct tr_behaviour tr_graph_fetch_behaviour;  /* 117: graph_fetch.c */
 

@@ -15,9 +15,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "actors/engine.h"
 #include "actors/store/heap.h"
 #include "schemas/codec/utf8.h"
 #include "schemas/engine/history.h"
+#include "schemas/engine/notify.h"
 #include "schemas/runtime/http.h"
 #include "schemas/runtime/process.h"
 
@@ -346,3 +348,38 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
 
 const struct tr_behaviour tr_notification_behaviour = {
     .name = "notification", .id = 116, .state = &tr_notification_state_schema, .handle = handle};
+
+/* ------------------------------------------------------------------------ the notifier */
+
+/*
+ * One actor for a store: it gives each notification an actor of its own, which goes on when the
+ * execution that it tells of has ended, and when the engine ends. Each is a group: so they spread
+ * over the workers, and none is held up by another's.
+ */
+static int notifier_begin(struct tr_context *context, struct tr_notifier_state *state,
+                          const struct tr_message *message)
+{
+    struct tr_notify notify;
+    struct tr_ref child;
+    int error = tr_message_read(message, notify, &notify);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_spawn_options options = {.name = notify.key, .is_group = true};
+    error = tr_spawn(context, &tr_notification_behaviour, &options, &child);
+    if (error != 0) {
+        return error;
+    }
+    state->given++;
+    return tr_tell_hinted(context, child, tr_spawned_hint(context), &tr_notify_schema, &notify);
+}
+
+static int notifier_handle(struct tr_context *context, void *state,
+                           const struct tr_message *message)
+{
+    return tr_message_is(message, &tr_notify_schema) ? notifier_begin(context, state, message)
+                                                     : tr_unexpected(context, message);
+}
+
+const struct tr_behaviour tr_notifier_behaviour = {
+    .name = "notifier", .id = 115, .state = &tr_notifier_state_schema, .handle = notifier_handle};

@@ -2,7 +2,6 @@
  * The inside of a notification's actor: what one handling of it knows, and how it is sent.
  * schemas/engine/notify.h says what a notification is.
  *
- *     notifier.c            gives each notification an actor
  *     notification.c        its life: attempts, what came of each, the row that people see
  *     notification_send.c   one attempt as a request or a process
  *     notification_mail.c   a mail as the text that sendmail reads
