@@ -44,7 +44,6 @@ fi
 
 packages_to_test=(
     "libcmocka-dev|runs the unit tests"
-    "mold|links the many programs of the tests"
     "clang|the second compiler"
     "clang-format|checks the format of the code"
     "shellcheck|checks the scripts"
