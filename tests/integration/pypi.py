@@ -21,10 +21,11 @@ FLYTE = ("flyteidl==1.*", "grpcio-health-checking==1.*", "grpcio-reflection==1.*
 # flytekit, and what its tables, models and packages for operators need.
 KIT_PYTHON = LIBRARIES / "python-flytekit/bin/python"
 KIT = "flytekit==1.16.*"  # the last of Flyte 1
-KITS = (KIT, "kubernetes", "pandas", "pyarrow", "pydantic")
+BESIDE_KIT = ("kubernetes", "pandas", "pyarrow", "pydantic")
 
-# What a folder has from its first installation on: pip is not asked again for each.
-SETS = {PYTHON: FLYTE, KIT_PYTHON: KITS}
+# What a folder has from its first installation on, in steps: asked for all at once with flytekit,
+# of which several versions would do, pip looks for one that suits for minutes.
+SETS = {PYTHON: (FLYTE,), KIT_PYTHON: ((KIT,), BESIDE_KIT)}
 
 
 def missing(python, packages):
@@ -52,8 +53,9 @@ def install(python, packages, options):
 
 def have_library(python, *packages, options=()):
     """Installs packages and the folder's set, unless they are there."""
-    if missing(python, SETS.get(python, ())):
-        install(python, SETS[python], ())
+    for step in SETS.get(python, ()):
+        if missing(python, step):
+            install(python, step, ())
     if missing(python, packages):
         install(python, packages, options)
 
