@@ -271,8 +271,8 @@ class MembersTest(HostsTest):
         self.troupe("hosts", "forget", "b")
         self.assertEqual(self.states(), {"a": "suspected"})
         shown, _ = self.troupe("hosts")
-        self.assertRegex(shown, r"^NUMBER +NAME +STATE +SINCE +BEAT +GROUPS +MACHINE +FOLDER +WHY\n"
-                         r"1 +a +suspected +\d+s +\d+s +all ")
+        self.assertRegex(shown, r"^NUMBER +NAME +STATE +SINCE +BEAT +GROUPS +ADDRESS +MACHINE "
+                         r"+FOLDER +WHY\n1 +a +suspected +\d+s +\d+s +all +- ")
         self.served["a"].process.wait(LIMIT_S)
         self.serve("b").wait_for("taking over")  # another number, and the same folder
         self.served["b"].wait_for("serves")

@@ -210,6 +210,9 @@ give([is_warm(), *state])
         """With a thread that is borne with, as jemalloc's, it is forked twice, and else once."""
         self.module("""
 clock = time.pthread_getcpuclockid(threading.get_ident())
+end = time.monotonic() + 30
+while os.getppid() != KEEPER and time.monotonic() < end:
+    os.sched_yield()  # who forked it twice is about to end
 give([is_warm(), os.getppid() == KEEPER, FORKS, [os.getpid()] == FORKS[-1:],
       time.clock_gettime(clock) > 0, len(os.listdir("/proc/self/task"))])
 """, before="""

@@ -128,7 +128,8 @@ class WebTest(AskingTest):
         path.write_text(json.dumps(page))
         self.completed(str(PYTHON), "-c", "import json, sys, openapi_spec_validator as known; "
                        "known.validate(json.load(open(sys.argv[1])))", str(path))
-        values = {"project": "default", "domain": "development", "name": "first", "plan": "none"}
+        values = {"project": "default", "domain": "development", "name": "first", "plan": "none",
+                  "other": "first", "file": "bm9uZQ"}
         for path, methods in page["paths"].items():
             for method, operation in methods.items():
                 with self.subTest(operation=operation["operationId"]):
