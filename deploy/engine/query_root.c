@@ -38,7 +38,9 @@ int tr_query_root(struct tr_live *live, uint64_t execution, const struct tr_sche
         return error;
     }
     int looked = tr_host_actors(live->host, tr_text_of(ROOTS), UINT32_MAX, look, &looking, NULL);
-    return looked == 0 && looking.is_quarantined ? TR_QUARANTINED : error;
+    return looked == 0 && looking.is_quarantined ? TR_QUARANTINED
+           : live->is_member                     ? TR_NO_CONNECTION
+                                                 : error;
 }
 
 const char *tr_query_root_error_text(int error)
@@ -50,7 +52,11 @@ const char *tr_query_root_error_text(int error)
         "it is set aside, since loading it has ended the engine: `troupe explain` says more, "
         "`troupe resume` of it leaves it to the next engine, and `troupe abort` works when this "
         "one has ended";
-    return error == TR_QUARANTINED ? quarantined
-           : error == TR_CLOSED    ? aside
-                                   : tr_error_text(error);
+    static const char elsewhere[] =
+        "its host did not answer; if that is lost, others take its work within the lease: say it "
+        "again then";
+    return error == TR_QUARANTINED     ? quarantined
+           : error == TR_CLOSED        ? aside
+           : error == TR_NO_CONNECTION ? elsewhere
+                                       : tr_error_text(error);
 }

@@ -8,8 +8,8 @@
 
 /*
  * As tr_host_ask, within two seconds. TR_QUARANTINED: it stands still, since one message has failed
- * it twice, and hears of this when it is let go on; TR_CLOSED: it is put
- * aside; TR_TIMEOUT: nobody can say why it is silent.
+ * it twice, and hears of this when it is let go on; TR_CLOSED: it is put aside; TR_TIMEOUT: nobody
+ * can say why it is silent, and beside other hosts TR_NO_CONNECTION: it may be on its way from one.
  */
 TR_MUST_USE int tr_query_root(struct tr_live *live, uint64_t execution,
                               const struct tr_schema *schema, const void *body,
