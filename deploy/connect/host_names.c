@@ -5,6 +5,7 @@
 
 #include "runtime/memory.h"
 #include "runtime/store_open.h"
+#include "runtime/troupe.h"
 
 void tr_host_names_init(struct tr_host_names *names, const char *folder)
 {
@@ -32,14 +33,40 @@ static void read_names(struct tr_host_names *names)
     tri_registry_close(registry);
 }
 
-static void add_name(void *self, uint16_t host, struct tr_buffer *text)
+/* NULL: none can be read. */
+static const struct tri_member_view *view_of(struct tr_host_names *names)
 {
-    struct tr_host_names *names = self;
     if (!names->is_read) {
         read_names(names);
     }
-    const struct tri_member *member =
-        names->view == NULL ? NULL : tri_member_view_find(names->view, host);
+    return names->view;
+}
+
+static bool is_shared(const struct tri_member_view *view)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        count += view->members[i].owned > 0;
+    }
+    return count > 1;
+}
+
+const char *tr_host_names_of(struct tr_host_names *names, uint64_t group)
+{
+    const struct tri_member_view *view = view_of(names);
+    uint64_t partition = tr_group_partition(group);
+    if (view == NULL || !is_shared(view) || partition >= view->partition_count) {
+        return NULL;
+    }
+    const struct tri_member *member = tri_member_view_find(view, view->partitions[partition]);
+    return member == NULL ? NULL : member->name;
+}
+
+static void add_name(void *self, uint16_t host, struct tr_buffer *text)
+{
+    struct tr_host_names *names = self;
+    const struct tri_member_view *view = view_of(names);
+    const struct tri_member *member = view == NULL ? NULL : tri_member_view_find(view, host);
     if (member != NULL) {
         tr_buffer_add_string(text, member->name);
     }

@@ -17,6 +17,12 @@ struct tr_host_names {
 void tr_host_names_init(struct tr_host_names *names, const char *folder);
 void tr_host_names_fini(struct tr_host_names *names);
 
+/*
+ * The host that has a group, such as an execution, where several have some of the work; NULL: one
+ * has all of it, or it cannot be read. The text is the names'.
+ */
+const char *tr_host_names_of(struct tr_host_names *names, uint64_t group);
+
 /* For explanations; `self` are the names. */
 struct tr_explain_hosts tr_host_names_explain(struct tr_host_names *names);
 

@@ -48,22 +48,25 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
     const struct tr_invocation *invocation = browse->invocation;
     const char *folder = browse->place.folder;
     const struct tr_execution *row = &found->execution.row;
+    bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
     struct tr_host_names names;
     tr_host_names_init(&names, folder);
     const struct tr_explain_hosts hosts = tr_host_names_explain(&names);
-    struct tr_explain_request request = {.reader = browse->reader,
-                                         .folder = folder,
-                                         .execution = row,
-                                         .target = &found->target,
-                                         .is_live = activity->is_live,
-                                         .is_dormant = tr_activity_is_dormant(activity, row),
-                                         .jobs = activity->is_live ? tr_connect_jobs(folder) : 0,
-                                         .is_aside = tr_activity_is_aside(activity, row),
-                                         .now_ms = browse->now_ms,
-                                         .output = invocation->output,
-                                         .is_verbose = invocation->is_verbose,
-                                         .hosts = &hosts,
-                                         .stream = tr_console_out()};
+    struct tr_explain_request request = {
+        .reader = browse->reader,
+        .folder = folder,
+        .execution = row,
+        .target = &found->target,
+        .is_live = activity->is_live,
+        .is_dormant = tr_activity_is_dormant(activity, row),
+        .jobs = activity->is_live ? tr_connect_jobs(folder) : 0,
+        .is_aside = tr_activity_is_aside(activity, row),
+        .now_ms = browse->now_ms,
+        .output = invocation->output,
+        .is_verbose = invocation->is_verbose,
+        .hosts = &hosts,
+        .host = has_ended ? NULL : tr_host_names_of(&names, row->execution),
+        .stream = tr_console_out()};
     char problem[TR_TARGET_PROBLEM_BYTES] = "";
     struct tr_get get = {.reader = browse->reader, .folder = folder, .execution = row};
     int error =

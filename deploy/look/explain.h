@@ -35,6 +35,7 @@ struct tr_explain_request {
     enum tr_output output;
     bool is_verbose;
     const struct tr_explain_hosts *hosts; /* what hosts are called; NULL: by their numbers */
+    const char *host;                     /* that has it; NULL: it has ended, or one has all */
     FILE *stream;
 };
 

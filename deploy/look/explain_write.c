@@ -503,9 +503,10 @@ static void print_head(const struct explaining *explaining)
     tr_buffer_init(&span, 0);
     tr_span_print(tr_took_ms(row->created_ms, row->started_ms, row->ended_ms, request->now_ms),
                   &span);
-    fprintf(request->stream, "%.*s  %s %s %.*s\n", (int)row->name.size, row->name.data,
+    fprintf(request->stream, "%.*s  %s %s %.*s%s%s\n", (int)row->name.size, row->name.data,
             tr_phase_shown(row), has_ended(row) ? "after" : "for", (int)span.size,
-            (const char *)span.data);
+            (const char *)span.data, request->host != NULL ? ", on host " : "",
+            request->host != NULL ? request->host : "");
     tr_buffer_fini(&span);
     if (row->is_paused) {
         fprintf(request->stream, "  it is paused: nothing new begins until `troupe resume %.*s`\n",
@@ -595,6 +596,11 @@ static int write_document(struct explaining *explaining)
     tr_document_bool(document, "is_paused", request->execution->is_paused);
     tr_document_bool(document, "is_live", request->is_live);
     tr_document_bool(document, "is_dormant", request->is_dormant);
+    if (request->host != NULL) {
+        tr_document_text(document, "host", tr_text_of(request->host));
+    } else {
+        tr_document_null(document, "host");
+    }
     tr_document_begin_list(document, "waiting");
     int error = show_waiting(explaining);
     tr_document_end(document);

@@ -156,6 +156,21 @@ class SharingTest(BesideTest):
         for running in resumed:
             self.assertEqual(running.end()[0], 0)
 
+    def test_who_asks_is_told_which_host_has_it(self):
+        self.serve_beside("a", "b")
+        executions = self.submit_many("slow", 12, "a", "b")
+        told = {name: self.document("explain", name, "--store", self.folders["a"])["host"]
+                for name in executions}
+        self.assertEqual(set(told.values()), {"a", "b"})
+        shown, _ = self.troupe("explain", executions[0], "--store", self.folders["b"])
+        self.assertIn(f", on host {told[executions[0]]}\n", shown)
+        self.wait_for_all(executions)
+        for name in ("a", "b"):
+            self.assertEqual(self.attempts_of(name),
+                             {execution for execution in executions if told[execution] == name})
+        ended = self.document("explain", executions[0], "--store", self.folders["a"])
+        self.assertIsNone(ended["host"])
+
     def test_a_follower_hears_of_an_end_on_another_host(self):
         self.serve_beside("a", "b")
         for i in range(6):
