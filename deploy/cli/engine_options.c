@@ -34,10 +34,12 @@ static enum tr_exit_status read_host_name(const struct tr_invocation *invocation
                                     name);
 }
 
-static enum tr_exit_status read_host_address(const struct tr_invocation *invocation,
-                                             struct tr_live_options *options)
+enum tr_exit_status tr_engine_options_read_address(const struct tr_invocation *invocation,
+                                                   const struct tr_settings_file *settings,
+                                                   struct tr_live_options *options)
 {
     const char *address = tr_arguments_value(&invocation->arguments, "host-address");
+    options->host_address = settings->host_address;
     if (address == NULL) {
         return TR_EXIT_DONE;
     }
@@ -69,7 +71,6 @@ enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocatio
         .is_strict = resources == NULL ? settings->is_strict : strcmp(resources, "strict") == 0,
         .command = invocation->command->name,
         .host_name = settings->host_name,
-        .host_address = settings->host_address,
         .lease_ms = settings->lease_ms,
         .process_lease_ms = settings->process_lease_ms,
         .settings = settings,
@@ -84,6 +85,5 @@ enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocatio
                                   "to %d",
                                   jobs, TR_SETTINGS_JOBS_MAX);
     }
-    enum tr_exit_status status = read_host_name(invocation, options);
-    return status != TR_EXIT_DONE ? status : read_host_address(invocation, options);
+    return read_host_name(invocation, options);
 }

@@ -29,4 +29,12 @@ enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocatio
                                            const struct tr_settings_file *settings,
                                            struct tr_live_options *options);
 
+/*
+ * Where the engine is reached by hosts that work beside it: of a service alone, whatever other
+ * commands find in the settings.
+ */
+enum tr_exit_status tr_engine_options_read_address(const struct tr_invocation *invocation,
+                                                   const struct tr_settings_file *settings,
+                                                   struct tr_live_options *options);
+
 #endif

@@ -100,6 +100,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     if (status == TR_EXIT_DONE) {
         status = tr_engine_options_read(invocation, store.folder, &settings, &options);
     }
+    if (status == TR_EXIT_DONE) {
+        status = tr_engine_options_read_address(invocation, &settings, &options);
+    }
     options.fires_schedules = true;
     if (status == TR_EXIT_DONE) {
         status = tr_serve_http_read(invocation, &settings, &http);
