@@ -74,7 +74,7 @@ class FaultsTest(KubernetesTest):
                 self.try_fault(fault, fields)
 
     def test_a_slow_reader_is_hung_up_on(self):
-        self.double.control("settings", slow_events=40)
+        self.double.control("settings", slow_events=5)
         self.write_array(SIZE)
         self.run_all()
         self.check_once(SIZE)

@@ -109,8 +109,12 @@ class WatchTest(DoubleTest):
         version = self.double.version()
         self.double.control("settings", slow_events=10)
         self.touch(20)
+        told = iter(self.double.watch(version))
+        for _ in range(20):  # what was there before is given to anybody
+            next(told)
+        self.double.control("strangers", namespace="default", count=20, labels={})
         with self.assertRaises(LOST):
-            list(self.double.watch(version))
+            list(told)
         self.assertEqual(self.double.counters()["hung_up"], 1)
         self.assertEqual(self.double.counters()["watches_open"], 0)
 

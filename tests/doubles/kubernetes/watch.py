@@ -50,6 +50,7 @@ class Stream:
         self.told = 0
         self.is_silent = False
         self.was_slow = False
+        self.has_caught_up = False
 
     async def open(self):
         await self.response.prepare(self.call.request)
@@ -156,8 +157,11 @@ class Stream:
                 await self.store.wait(max(0, min(end, mark, loop.time() + LOOK_S) - loop.time()))
 
     async def tell_all(self, events):
-        """Those that this watch is for. A reader that lags too far behind is hung up on."""
-        if len(events) > self.api.settings.slow_events:
+        """Those that this watch is for. A reader that lags too far behind is hung up on, but not
+        for what was there before it came: that it is given, so each watch gets on."""
+        is_behind = self.has_caught_up and len(events) > self.api.settings.slow_events
+        self.has_caught_up = True
+        if is_behind:
             self.was_slow = True
             reset(self.call.request)
             return False
