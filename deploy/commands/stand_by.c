@@ -13,6 +13,7 @@
 #include "deploy/commands/stand_by.h"
 
 #include <poll.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -198,12 +199,17 @@ static int settle(struct standing *standing)
     return error;
 }
 
-/* Nobody is spoken to yet: the engine draws its key, and says so when it begins. */
+/*
+ * Nobody is spoken to yet: the engine draws its keys, and says so when it begins. Until then the
+ * public one is a digest, whose secret nobody has: whoever listens in its place hears nothing.
+ */
 static int listen_once(struct standing *standing)
 {
-    static const uint8_t of_nobody[TR_WIRE_KEY_BYTES] = {0};
+    uint8_t of_nobody[TR_WIRE_KEY_BYTES];
+    _Static_assert(sizeof of_nobody == crypto_hash_sha256_BYTES, "a digest is a key");
     char address[TR_HOST_ADDRESS_BYTES];
     (void)snprintf(address, sizeof address, "tcp://%s", standing->options->host_address);
+    crypto_hash_sha256(of_nobody, (const uint8_t *)address, strlen(address));
     int error = standing->listens ? 0 : tri_registry_listen(standing->registry, address, of_nobody);
     standing->listens = error == 0;
     return error == TR_INVALID ? TR_BUSY : error; /* another has given it work of its log again */
