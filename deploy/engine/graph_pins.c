@@ -20,6 +20,9 @@
 /* What asks a launcher to hold all that its executions run. */
 #define HOLD_ALL 0
 
+/* How long a holder may take. One that is quarantined never answers. */
+#define HOLD_MS 5000
+
 static bool is_known(const struct tr_graph_pins *pins, const struct tr_graph_pin *wanted)
 {
     for (size_t i = 0; i < pins->count; i++) {
@@ -245,7 +248,7 @@ static void take_launcher(void *self, const struct tr_actor_info *actor)
 static int ask_to_hold(struct tr_live *live, struct tr_ref holder, uint64_t graph)
 {
     const struct tr_graph_hold hold = {.graph = graph};
-    int error = tr_host_ask(live->host, holder, &tr_graph_hold_schema, &hold, 0, NULL, NULL);
+    int error = tr_host_ask(live->host, holder, &tr_graph_hold_schema, &hold, HOLD_MS, NULL, NULL);
     return error == TR_NO_ACTOR ? 0 : error;
 }
 
@@ -291,12 +294,27 @@ static int hand_over(struct tr_graph_pins *pins, size_t at)
     return error != 0 ? error : ask_to_hold(live, holder, pin->graph);
 }
 
+/* The program goes on holding what a silent holder should. */
+static void keep(struct tr_graph_pins *pins, size_t at)
+{
+    const struct tr_graph_pin silent = pins->items[at];
+    for (size_t i = 0; i < pins->count; i++) {
+        if (strcmp(pins->items[i].holder, silent.holder) == 0) {
+            pins->items[i].holder[0] = '\0';
+        }
+    }
+}
+
 int tr_graph_pins_hand_over(struct tr_graph_pins *pins)
 {
     struct tr_graph_registry *registry = &pins->live->engine->registry;
     int error = 0;
     for (size_t i = 0; error == 0 && i < pins->count; i++) {
         error = pins->items[i].holder[0] == '\0' ? 0 : hand_over(pins, i);
+        if (error == TR_TIMEOUT) {
+            keep(pins, i);
+            error = 0;
+        }
     }
     for (size_t i = 0; i < pins->count; i++) {
         if (pins->items[i].holder[0] != '\0') {
