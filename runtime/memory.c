@@ -156,6 +156,7 @@ void tr_memory_begin(void)
 #ifdef __GLIBC__
     struct rlimit addresses;
     (void)mallopt(M_MMAP_THRESHOLD, TR_MAPPED_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, TR_TRIMMED_BYTES);
     if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) {
         (void)mallopt(M_ARENA_MAX, 1);
     }

@@ -14,6 +14,12 @@
 #define TR_CHUNK_BYTES (2U << 20)
 #define TR_MAPPED_BYTES (4U << 20)
 
+/*
+ * As much may lie free at the end of a heap before it is given back (tr_memory_begin): by default it
+ * is 128 KiB, and what a burst of commits frees would be mapped and cleared again by the next one.
+ */
+#define TR_TRIMMED_BYTES (16U << 20)
+
 /* Uncleared memory; NULL if there is none. Size 0 is allowed and gives NULL. */
 TR_MUST_USE void *tr_alloc(size_t size);
 
