@@ -1,11 +1,11 @@
 /*
  * Packs a commit, and reads it again.
  *
- * Operations are packed as the journal has sorted them. Added to a batch in this order they mean
- * the same: within a kind nothing depends on the order but rows of one record, whose deletions keep
- * their place among them. What says that nothing of its key is in the store (`is_new`) is said of
- * rows as in a worker's batch, by the number 1; of images by the same number, and of pages it
- * follows from their actor.
+ * Operations are packed in the journal's order, which sorts them only where rows of a record are
+ * deleted. Added to a batch in this order they mean the same: within a kind nothing depends on the
+ * order but rows of one record, whose deletions keep their place among them. What says that nothing
+ * of its key is in the store (`is_new`) is said of rows as in a worker's batch, by the number 1; of
+ * images by the same number, and of pages it follows from their actor.
  *
  * What is read may be anything: the rest of an earlier entry, zeros, a torn write, a flipped bit.
  * Only an entry whose checksum is right is read further. Its form is checked all the same, since a

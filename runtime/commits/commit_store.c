@@ -285,6 +285,7 @@ static void maintain(struct logged *self)
     pthread_mutex_unlock(&self->mutex);
     int error = tri_store_maintain(self->below);
     if (releases) {
+        tri_commit_batch_fini(&self->batch);
         tri_store_release_memory(self->below);
     }
     pthread_mutex_lock(&self->mutex);
@@ -615,6 +616,7 @@ static void logged_release_memory(struct tri_store *store)
 {
     struct logged *self = of(store);
     if (!self->has_thread) {
+        tri_commit_batch_fini(&self->batch);
         tri_store_release_memory(self->below);
         return;
     }
@@ -734,7 +736,8 @@ int tri_commit_log_store(struct tri_store *store, struct tri_commit_log *log,
     *self = (struct logged){.store = {.ops = &logged_ops,
                                       .incarnation = store->incarnation,
                                       .last_number = store->last_number,
-                                      .host = store->host},
+                                      .host = store->host,
+                                      .gathers = true},
                             .below = store,
                             .log = log,
                             .limits = *limits,

@@ -13,10 +13,11 @@
  * covers earlier rows of the batch; turns keep it in order among them.
  *
  * The index is a hash table with linear probing. It holds positions in `ops`, not pointers, since
- * `ops` moves when it grows, and 0 for a free place, so zeroed memory is an empty index. Nothing is
- * removed from it: a cancelled operation keeps its position, with a mark, until `finish`. So a
- * probe never ends early at a hole. Adding n operations takes O(n) and `finish` O(n log n), or O(n)
- * if they are sorted already.
+ * `ops` moves when it grows, and 0 for a free place, so zeroed memory is an empty index. A place
+ * keeps a part of the hash: operations lie far apart in memory, and a probe looks at one only where
+ * that part is the same. Nothing is removed from it: a cancelled operation keeps its position, with
+ * a mark, until `finish`. So a probe never ends early at a hole. Adding n operations takes O(n) and
+ * `finish` O(n log n), or O(n) if they are sorted already.
  *
  * The bytes of an operation stay in the batch that brought it. The journal keeps those batches
  * until the commit is done and `clear` is called.
@@ -29,6 +30,9 @@
 #include "runtime/memory.h"
 
 #define BATCH_FIRST_OPS 1024
+
+/* An index for as many operations is wiped in a few microseconds, however few were in it. */
+#define BATCH_KEPT_OPS 16384
 
 /*
  * Operations on the same kind of object share a class, so that a delete finds the put that it
@@ -121,7 +125,7 @@ static uint64_t hash_rest(const struct tri_op *op)
  * A hash of everything that is_same_thing compares: leaving a part out would only make chains
  * longer, but adding a part that is not compared would lose replacements.
  */
-static uint64_t hash_of(const struct tri_op *op)
+static uint32_t hash_of(const struct tri_op *op)
 {
     uint64_t hash = op->key.group * 0x9e3779b97f4a7c15U;
     hash ^= op->key.serial * 0xc2b2ae3d27d4eb4fU;
@@ -129,7 +133,7 @@ static uint64_t hash_of(const struct tri_op *op)
     if (op->key_size > sizeof op->key) {
         hash ^= hash_rest(op);
     }
-    return hash ^ hash >> 31;
+    return (uint32_t)(hash ^ hash >> 31);
 }
 
 /*
@@ -137,35 +141,44 @@ static uint64_t hash_of(const struct tri_op *op)
  * at least twice as many places as operations. `place_count` is a power of two, as the mask
  * requires.
  */
-static uint32_t *locate(const struct tri_commit_batch *batch, const struct tri_op *op)
+static struct tri_commit_place *locate(const struct tri_commit_batch *batch,
+                                       const struct tri_op *op, uint32_t hash)
 {
     size_t mask = batch->place_count - 1;
-    size_t at = hash_of(op) & mask;
-    while (batch->places[at] != 0) {
-        const struct tri_op *other = &batch->ops[batch->places[at] - 1];
-        if (is_same_thing(other, op)) {
-            break;
-        }
-        at = (at + 1) & mask;
+    struct tri_commit_place *place = &batch->places[hash & mask];
+    while (place->position != 0 &&
+           (place->hash != hash || !is_same_thing(&batch->ops[place->position - 1], op))) {
+        place = &batch->places[(size_t)(place + 1 - batch->places) & mask];
     }
-    return &batch->places[at];
+    return place;
+}
+
+/* Moves what is in the index to a larger one: no two of its operations are on the same object. */
+static void move_places(const struct tri_commit_batch *batch, struct tri_commit_place *places,
+                        size_t mask)
+{
+    for (size_t i = 0; i < batch->place_count; i++) {
+        if (batch->places[i].position != 0) {
+            size_t at = batch->places[i].hash & mask;
+            while (places[at].position != 0) {
+                at = (at + 1) & mask;
+            }
+            places[at] = batch->places[i];
+        }
+    }
 }
 
 /* Makes twice as many places as operations, so that probes stay short. */
 static int rebuild_places(struct tri_commit_batch *batch, size_t capacity)
 {
-    uint32_t *places = tr_alloc_zero(capacity * 2, sizeof *places);
+    struct tri_commit_place *places = tr_alloc_zero(capacity * 2, sizeof *places);
     if (places == NULL) {
         return TR_MEMORY;
     }
+    move_places(batch, places, capacity * 2 - 1);
     tr_free(batch->places);
     batch->places = places;
     batch->place_count = capacity * 2;
-    for (size_t i = 0; i < batch->count; i++) {
-        if (class_of(&batch->ops[i]) != 0) {
-            *locate(batch, &batch->ops[i]) = (uint32_t)i + 1;
-        }
-    }
     return 0;
 }
 
@@ -252,14 +265,15 @@ static bool is_first(const struct tri_op *op)
 /* Adds an operation, for which there is room; it replaces an earlier one on the same object. */
 static void add(struct tri_commit_batch *batch, const struct tri_op *op)
 {
-    uint32_t *place = class_of(op) != 0 ? locate(batch, op) : NULL;
-    if (place != NULL && *place != 0) {
-        replace(&batch->ops[*place - 1], op);
+    uint32_t hash = hash_of(op);
+    struct tri_commit_place *place = class_of(op) != 0 ? locate(batch, op, hash) : NULL;
+    if (place != NULL && place->position != 0) {
+        replace(&batch->ops[place->position - 1], op);
         return;
     }
     batch->ops[batch->count++] = *op;
     if (place != NULL) {
-        *place = (uint32_t)batch->count;
+        *place = (struct tri_commit_place){.position = (uint32_t)batch->count, .hash = hash};
     }
 }
 
@@ -291,8 +305,8 @@ static const struct tri_op *actor_of_page(const struct tri_commit_batch *batch,
                                           const struct tri_op *page)
 {
     struct tri_op actor = {.kind = TRI_OP_PUT_ACTOR, .key = page->key};
-    uint32_t place = *locate(batch, &actor);
-    return place != 0 ? &batch->ops[place - 1] : NULL;
+    uint32_t position = locate(batch, &actor, hash_of(&actor))->position;
+    return position != 0 ? &batch->ops[position - 1] : NULL;
 }
 
 /*
@@ -322,37 +336,63 @@ static int compare(const void *a, const void *b)
     return tri_op_compare(a, b);
 }
 
-void tri_commit_batch_finish(struct tri_commit_batch *batch)
+/* Pages first, while the index is still valid. */
+static void settle_pages(struct tri_commit_batch *batch)
 {
-    size_t kept = 0;
-    bool is_sorted = true;
-    /* Pages first, while the index is still valid. */
     for (size_t i = 0; i < batch->count; i++) {
         if (class_of_kind[batch->ops[i].kind] == class_of_kind[TRI_OP_PUT_PAGE]) {
             settle_page(batch, &batch->ops[i]);
         }
     }
+}
+
+/* Moves operations, so the index is invalid from here on and only `clear` may be called. */
+static void drop_cancelled(struct tri_commit_batch *batch)
+{
+    size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         if (!is_cancelled(&batch->ops[i])) {
-            /*
-             * Moves operations, so the index is invalid from here on and only `clear` may be
-             * called.
-             */
-            batch->ops[kept] = batch->ops[i];
-            is_sorted =
-                is_sorted && (kept == 0 || compare(&batch->ops[kept - 1], &batch->ops[kept]) <= 0);
-            kept++;
+            batch->ops[kept++] = batch->ops[i];
         }
     }
     batch->count = kept;
+}
+
+static void sort(struct tri_commit_batch *batch)
+{
+    bool is_sorted = true;
+    for (size_t i = 1; is_sorted && i < batch->count; i++) {
+        is_sorted = compare(&batch->ops[i - 1], &batch->ops[i]) <= 0;
+    }
     if (!is_sorted) {
         qsort(batch->ops, batch->count, sizeof batch->ops[0], compare);
     }
 }
 
+void tri_commit_batch_finish(struct tri_commit_batch *batch)
+{
+    settle_pages(batch);
+    drop_cancelled(batch);
+    sort(batch);
+}
+
+/*
+ * A deletion of rows keeps its place among the rows of its record by its turn: the row that was put
+ * behind it may lie before it, in the place of one that was put earlier. Nothing else depends on the
+ * order.
+ */
+void tri_commit_batch_finish_unsorted(struct tri_commit_batch *batch)
+{
+    settle_pages(batch);
+    drop_cancelled(batch);
+    if (batch->turn > 0) {
+        sort(batch);
+    }
+}
+
 void tri_commit_batch_clear(struct tri_commit_batch *batch)
 {
-    bool is_oversized = batch->count * 16 < batch->place_count && batch->capacity > BATCH_FIRST_OPS;
+    bool is_oversized = batch->count * 16 < batch->place_count && batch->capacity > BATCH_KEPT_OPS;
     batch->count = 0;
     batch->turn = 0;
     if (is_oversized) {

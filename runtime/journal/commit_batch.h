@@ -7,12 +7,18 @@
 
 #include "runtime/journal/batch.h"
 
+/* A place of the index: the operation there, and a part of its hash, which spares looking at it. */
+struct tri_commit_place {
+    uint32_t position; /* in `ops`, from 1 on; 0: the place is free */
+    uint32_t hash;
+};
+
 /* Operations, and an index by object. Their bytes stay in the batches. */
 struct tri_commit_batch {
     struct tri_op *ops; /* kind 0: cancelled */
     size_t count;
     size_t capacity;
-    uint32_t *places; /* open addressing: index + 1 */
+    struct tri_commit_place *places; /* open addressing */
     size_t place_count;
     uint32_t turn; /* deletions of rows so far */
 };
@@ -20,8 +26,17 @@ struct tri_commit_batch {
 /* Adds an operation; it replaces or cancels an earlier one on the same object. TR_MEMORY. */
 TR_MUST_USE int tri_commit_batch_add(struct tri_commit_batch *batch, const struct tri_op *op);
 
-/* Drops cancelled operations and sorts the rest; afterwards only `clear` may be called. */
+/*
+ * Drops cancelled operations and sorts the rest as a store's tables need it; afterwards only `clear`
+ * may be called.
+ */
 void tri_commit_batch_finish(struct tri_commit_batch *batch);
+
+/*
+ * The same for a store that adds them to a batch of its own again (`gathers`), which is cheaper:
+ * they are sorted only where their order means something.
+ */
+void tri_commit_batch_finish_unsorted(struct tri_commit_batch *batch);
 
 /* Empties it and keeps its memory. */
 void tri_commit_batch_clear(struct tri_commit_batch *batch);

@@ -248,7 +248,11 @@ static int gather(struct tri_journal *journal, uint64_t now_ns, uint64_t *last_n
     if (error == 0) {
         error = add_clock(journal, now_ns);
     }
-    tri_commit_batch_finish(&journal->commit);
+    if (journal->store->gathers) {
+        tri_commit_batch_finish_unsorted(&journal->commit);
+    } else {
+        tri_commit_batch_finish(&journal->commit);
+    }
     *last_number = number;
     return error;
 }
@@ -432,6 +436,7 @@ void tri_journal_release_memory(struct tri_journal *journal)
     bool is_due = journal->ops_since_release >= enough;
     if (is_due && !tri_journal_is_busy(journal) && journal->state == TRI_JOURNAL_WELL) {
         journal->ops_since_release = 0;
+        tri_commit_batch_fini(&journal->commit);
         tri_store_release_memory(journal->store);
         tr_memory_trim();
     }

@@ -129,7 +129,8 @@ void tri_op_sort_by_hash(struct tri_op *op);
  * the same key; rows without a key are added. Rows and deletions of a type are applied in order.
  */
 struct tri_commit {
-    const struct tri_op *ops; /* sorted, at most one for each object, except records */
+    const struct tri_op
+        *ops; /* at most one for each object, except records; sorted, or `gathers` */
     size_t count;
     uint64_t last_number; /* everything up to here is in; never decreases */
 };
@@ -247,6 +248,7 @@ struct tri_store {
     uint64_t incarnation; /* this host's; raised by each opening for writing */
     uint64_t last_number; /* of the last commit; for a reader, of its last load */
     uint64_t host;        /* of several that a store may have; 0: it has no such */
+    bool gathers;         /* it adds commits to a batch of its own: they need not be sorted */
 };
 
 /*
