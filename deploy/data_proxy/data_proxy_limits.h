@@ -11,6 +11,9 @@
 #define TR_UPLOAD_BATCHES 5
 #define TR_UPLOAD_BATCH_BYTES (256U << 10)
 
+/* As many new bytes of an upload are given to the disk at once, while more comes. */
+#define TR_UPLOAD_WRITEBACK_BYTES (8U << 20)
+
 /* Bytes of a download that are read at once. */
 #define TR_DOWNLOAD_PIECE_BYTES_MAX (256U << 10)
 

@@ -66,6 +66,8 @@ struct tri_upload {
 
     /* Of the one that writes, until the last batch is done. */
     int descriptor;                                    /* -1: not opened yet */
+    uint64_t written_bytes;                            /* of the file */
+    uint64_t begun_bytes;                              /* of these, what goes to the disk already */
     char fresh[PATH_MAX + sizeof NEW_PREFIX "XXXXXX"]; /* where it is written */
     enum tr_api_code code; /* the first failure, of one of its batches */
     char words[256];
@@ -279,6 +281,20 @@ static bool open_file(struct tri_upload *upload)
     return upload->descriptor >= 0;
 }
 
+/*
+ * The disk begins with what was written while more comes, so that the end of a large file does not
+ * wait for all of it. Only a hint: whether it got there says the fsync of the end.
+ */
+static void begin_writeback(struct tri_upload *upload)
+{
+    uint64_t bytes = upload->written_bytes - upload->begun_bytes;
+    if (bytes >= TR_UPLOAD_WRITEBACK_BYTES) {
+        (void)sync_file_range(upload->descriptor, (off_t)upload->begun_bytes, (off_t)bytes,
+                              SYNC_FILE_RANGE_WRITE);
+        upload->begun_bytes = upload->written_bytes;
+    }
+}
+
 static bool write_batch(struct tri_upload *upload, const struct batch *batch)
 {
     struct tr_bytes rest = {.data = tri_buffer_front(&batch->bytes),
@@ -292,7 +308,9 @@ static bool write_batch(struct tri_upload *upload, const struct batch *batch)
         size_t written = count > 0 ? (size_t)count : 0;
         rest.data += written;
         rest.size -= written;
+        upload->written_bytes += written;
     }
+    begin_writeback(upload);
     return true;
 }
 
