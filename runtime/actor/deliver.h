@@ -104,6 +104,10 @@ TR_MUST_USE int tri_effects_send(struct tr_context *context, struct tri_heading 
  */
 TR_MUST_USE int tri_effects_send_bytes(struct tr_context *context, struct tr_bytes bytes);
 
+/* Tells an actor that it is not monitored by this number any more. Errors as tr_tell. */
+TR_MUST_USE int tri_effects_demonitor(struct tr_context *context, struct tr_ref peer,
+                                      uint64_t monitor);
+
 /* Adds an effect that is no message. TR_LIMIT, TR_MEMORY. */
 TR_MUST_USE int tri_effect_add(struct tr_context *context, struct tri_effect effect);
 

@@ -441,13 +441,18 @@ static bool find_monitored(const struct tr_context *context, uint64_t monitor, s
     return false;
 }
 
+int tri_effects_demonitor(struct tr_context *context, struct tr_ref peer, uint64_t monitor)
+{
+    return send_control(context, peer, &tr_demonitor_schema, &(struct tr_demonitor){monitor});
+}
+
 int tr_demonitor(struct tr_context *context, uint64_t monitor)
 {
     struct tr_ref peer;
     if (!find_monitored(context, monitor, &peer)) {
         return 0;
     }
-    int error = send_control(context, peer, &tr_demonitor_schema, &(struct tr_demonitor){monitor});
+    int error = tri_effects_demonitor(context, peer, monitor);
     if (error != 0) {
         return error;
     }

@@ -127,6 +127,23 @@ static inline void copy_state(void *to, const void *from, size_t size)
 }
 
 /*
+ * A monitor whose link was down is over on this side alone. The other one is told, as soon as the
+ * link is up: or each time that a link is down would leave an edge there, until there is room for
+ * no more.
+ */
+static int release_monitored(struct tr_context *context, const struct tr_message *message,
+                             const struct tri_edge *answered)
+{
+    struct tr_down down;
+    bool is_lost = answered != NULL && answered->kind == TRI_EDGE_MONITORING &&
+                   tr_message_read(message, down, &down) == 0 &&
+                   down.reason == (uint32_t)-TR_NO_CONNECTION;
+    return is_lost
+               ? tri_effects_demonitor(context, (struct tr_ref){answered->peer, 0}, down.monitor)
+               : 0;
+}
+
+/*
  * Runs the handler on the copy; 0 when all effects are prepared. `answered` is the edge that the
  * message ends, or NULL.
  */
@@ -137,7 +154,10 @@ static int call_handler(struct tri_worker *worker, struct tri_actor *actor,
     size_t state_size = behaviour->state->struct_size;
     copy_state(worker->scratch, tri_actor_state(actor), state_size);
     tri_effects_begin(worker, actor, message);
-    int error = behaviour->handle(&worker->context, worker->scratch, message);
+    int error = release_monitored(&worker->context, message, answered);
+    if (error == 0) {
+        error = behaviour->handle(&worker->context, worker->scratch, message);
+    }
     if (error == 0) {
         error = note_deferred(&worker->context, message);
     }

@@ -262,10 +262,14 @@ static int hear_no_answer(struct tr_context *context, struct remote_state *remot
     return 0;
 }
 
-/* Monitors another one, from now on: a link that was down before it did not hear of. */
+/*
+ * Monitors another one, from now on: a link that was down before it did not hear of, also one that
+ * was down again before it has handled that it was.
+ */
 static int watch(struct tr_context *context, struct remote_state *remote_state, uint32_t index)
 {
     struct colleague *other = &remote_state->others[index];
+    other->watched_ns = sim_world()->now_ns;
     other->cuts++;
     return tr_monitor(context, other->ref, &other->monitor);
 }
@@ -313,7 +317,6 @@ static int hear_cast(struct tr_context *context, struct remote_state *remote_sta
     remote_state->count = cast.count;
     for (uint32_t i = 0; error == 0 && i < cast.count; i++) {
         remote_state->others[i].ref = refs.refs[i];
-        remote_state->others[i].watched_ns = sim_world()->now_ns;
         if (i != cast.index) {
             error = watch(context, remote_state, i);
         }
