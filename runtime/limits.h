@@ -206,7 +206,10 @@
 /* Groups that are not with their partition. */
 #define TR_ROUTES_MAX 65536
 
-/* Groups that one interhost actor exchanges messages with. */
+/*
+ * Groups that one interhost actor exchanges messages with. Messages to further ones wait until some
+ * of these are idle, and their senders are muted.
+ */
 #define TR_INTERHOST_PEERS_MAX 12288
 
 /*
@@ -217,7 +220,7 @@
 
 /*
  * Messages to one group that an interhost actor keeps, and pages of all it keeps: further ones are
- * dead letters, OVERFLOW.
+ * dead letters, OVERFLOW. Senders are muted from half of the pages on, until a quarter is left.
  */
 #define TR_INTERHOST_KEPT_MAX 4000
 #define TR_INTERHOST_PAGES_MAX 32768
@@ -229,6 +232,9 @@
 #define TR_INTERHOST_AGAIN_MS 1000
 #define TR_INTERHOST_AGAIN_MAX_MS 60000
 #define TR_INTERHOST_IDLE_MS 10000
+
+/* What is due within this time is looked at together. */
+#define TR_INTERHOST_TOGETHER_MS 250
 
 /*
  * A session between hosts: intervals of hello while it is not open and of pings while it is quiet,

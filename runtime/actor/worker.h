@@ -182,6 +182,7 @@ struct tr_context {
     M(interhost_again, "the same, sent again without an acknowledgement")         \
     M(interhost_duplicates, "messages of other hosts that were applied before")   \
     M(interhost_stale, "messages of hosts that no longer own their group")        \
+    M(interhost_waited, "messages that waited for room for a pair of groups")     \
     M(cuts, "batches sent to the journal")                                        \
     M(slices, "iterations of the worker's loop")
 

@@ -14,6 +14,10 @@
  *
  * A stream with nothing left to send is ended after TR_INTERHOST_IDLE_MS by `end` and `ended`, so
  * that neither side keeps a pair for ever.
+ *
+ * A message to a group for whose pair there is no room waits, in the order of its coming, and its
+ * sender is muted, until other pairs have ended. Invariant between handlers: no message waits for a
+ * group that has a pair, or for whose pair there is room. So none of a group is overtaken.
  */
 #include "runtime/cluster/pair.h"
 
@@ -106,6 +110,12 @@ static uint64_t again_ms(uint32_t tries)
     return pause_ms < TR_INTERHOST_AGAIN_MAX_MS ? pause_ms : TR_INTERHOST_AGAIN_MAX_MS;
 }
 
+/* Looking at what is due takes a walk over all pairs, so they are due together. */
+static uint64_t round_up(uint64_t due_ms)
+{
+    return (due_ms / TR_INTERHOST_TOGETHER_MS + 1) * TR_INTERHOST_TOGETHER_MS;
+}
+
 /*
  * Sets the due time of a pair: a resend or the repeated end of a stream; the end of an idle stream;
  * none while the link is down, since its coming up is reported.
@@ -115,7 +125,8 @@ static int set_due(struct tri_interhost_turn *turn, struct tri_pair *pair)
     bool is_waiting = pair->kept > 0 || pair->is_ending != 0;
     uint64_t pause_ms = is_waiting ? again_ms(pair->tries) : TR_INTERHOST_IDLE_MS;
     bool is_any = is_waiting || pair->stream != 0;
-    pair->due_ms = is_any && is_up(turn, pair->group) ? tr_steady_ms(turn->context) + pause_ms : 0;
+    pair->due_ms =
+        is_any && is_up(turn, pair->group) ? round_up(tr_steady_ms(turn->context) + pause_ms) : 0;
     return wake_by(turn, pair->due_ms);
 }
 
@@ -126,13 +137,9 @@ static void note_waiting(struct tri_interhost_turn *turn, const uint8_t *message
     turn->state->is_waited_for = turn->state->is_waited_for || is_waiting;
 }
 
-/* Frees a pair with no state left. */
-static int drop_if_done(struct tri_interhost_turn *turn, uint32_t page)
+static bool is_hint(struct tr_bytes message)
 {
-    const struct tri_pair *pair;
-    int error = tri_pair_get(turn, page, &pair);
-    bool is_done = error == 0 && pair->stream == 0 && pair->received_stream == 0 && pair->kept == 0;
-    return is_done ? tri_pair_drop(turn, page) : error;
+    return (tr_envelope_get(message.data, 8, flags) & TR_FLAG_HINT) != 0;
 }
 
 /* ------------------------------------------------------- what goes outside */
@@ -307,10 +314,10 @@ enum hint_way {
  * receivers were told that the link was down, followed by one that was lost before they were.
  */
 static enum hint_way way_of_hint(const struct tri_interhost_turn *turn, const struct tri_pair *pair,
-                                 uint64_t group)
+                                 uint64_t group, bool must)
 {
     bool may_leave = pair == NULL || (pair->handed == pair->sent && pair->is_ending == 0);
-    if (pair != NULL && pair->hint > pair->acknowledged) {
+    if (must || (pair != NULL && pair->hint > pair->acknowledged)) {
         return HINT_IS_KEPT;
     }
     if (!is_up(turn, group)) {
@@ -335,19 +342,26 @@ static int send_hint(struct tri_interhost_turn *turn, const struct tri_pair *pai
     return say(turn, group, &tr_interhost_send_schema, &send);
 }
 
+/* Whether all pairs together keep so much that no sender may say more. */
+static bool is_full(const struct tri_interhost_turn *turn)
+{
+    return turn->state->pages > TR_INTERHOST_PAGES_MAX / 2;
+}
+
 /*
- * Keeps a message and sends it, if the window allows.
+ * Keeps a message and sends it, if the window allows. A hint gets a number like any other message
+ * here, as those behind it do until that is acknowledged.
  *
  * Resends: a message is kept, in the commit of the handler that takes it, before it is sent, and
  * dropped only when the receiver has acknowledged its number, which it does when the effects are
  * committed there. So whichever side crashes, either the message is still here and is sent again,
  * or its effects are on the other side's disk, which drops a known number.
  */
-static int send_kept(struct tri_interhost_turn *turn, const struct tr_message *message,
-                     uint64_t group, struct tr_bytes bytes)
+static int send_kept(struct tri_interhost_turn *turn, struct tr_ref sender, uint64_t group,
+                     struct tr_bytes bytes)
 {
     uint32_t page;
-    const struct tri_pair *pair;
+    struct tri_pair *pair;
     int error = pair_to(turn, group, &page);
     int refused = 0;
     if (error == 0) {
@@ -359,29 +373,150 @@ static int send_kept(struct tri_interhost_turn *turn, const struct tr_message *m
         error = send_more(turn, page);
     }
     if (error == 0) {
-        error = tri_pair_get(turn, page, &pair);
+        error = tri_pair_edit(turn, page, &pair);
+    }
+    if (error == 0 && is_hint(bytes)) {
+        pair->hint = pair->sent;
     }
     if (error == 0 && pair->kept > TR_INTERHOST_WINDOW) {
-        error = mute(turn, message->from, group);
+        error = mute(turn, sender, group);
+    }
+    if (error == 0 && is_full(turn)) {
+        error = mute(turn, sender, TRI_PAIR_WAITING);
     }
     return error != 0 ? error : refused;
 }
 
-/* Numbers a hint that must not overtake others. */
-static int note_hint(struct tri_interhost_turn *turn, uint64_t group)
+/* -------------------------------------------------------- what waits for a pair */
+
+/* The pair of those that wait, if there is one; NULL otherwise. */
+static int find_waiting(struct tri_interhost_turn *turn, const struct tri_pair **waiting,
+                        uint32_t *page)
+{
+    return tri_pair_find(turn, TRI_PAIR_WAITING, waiting, page);
+}
+
+static int keep_waiting(struct tri_interhost_turn *turn, struct tr_ref sender,
+                        struct tr_bytes bytes)
+{
+    const struct tri_pair *waiting;
+    uint32_t page;
+    int error = find_waiting(turn, &waiting, &page);
+    if (error == 0 && waiting == NULL) {
+        error = tri_pair_open(turn, TRI_PAIR_WAITING, &page);
+    }
+    if (error == 0) {
+        error = tri_pair_keep(turn, page, bytes);
+    }
+    if (error == 0) {
+        turn->context->worker->metrics.interhost_waited++;
+    }
+    return error != 0 ? error : mute(turn, sender, TRI_PAIR_WAITING);
+}
+
+/* Whether a message to a group has to wait. */
+static int must_wait(struct tri_interhost_turn *turn, uint64_t group, bool *must)
 {
     const struct tri_pair *known;
-    struct tri_pair *pair;
     uint32_t page;
+    bool has_room = true;
     int error = tri_pair_find(turn, group, &known, &page);
-    if (error == 0) {
-        error = tri_pair_edit(turn, page, &pair);
+    if (error == 0 && known == NULL) {
+        error = tri_pair_has_room(turn, group, &has_room);
     }
-    if (error == 0) {
-        pair->hint = pair->sent;
-    }
+    *must = !has_room;
     return error;
 }
+
+/* Sends a message that waited; its bytes are a copy, since what is in pages moves. */
+static int send_waiting(struct tri_interhost_turn *turn, uint32_t page, uint64_t number,
+                        struct tr_bytes bytes)
+{
+    uint8_t *copy = tr_alloc(bytes.size);
+    if (copy == NULL) {
+        return TR_MEMORY;
+    }
+    memcpy(copy, bytes.data, bytes.size);
+    const struct tr_bytes copied = {.data = copy, .size = bytes.size};
+    const struct tr_ref sender = {
+        {tr_envelope_get(copy, 64, from_group), tr_envelope_get(copy, 64, from_serial)},
+        tr_envelope_get(copy, 32, from_incarnation)};
+    int error = tri_pair_take_out(turn, page, number);
+    if (error == 0) {
+        error = send_kept(turn, sender, tr_envelope_get(copy, 64, to_group), copied);
+    }
+    if (error == TR_OVERFLOW) {
+        give_up(turn, copied, TR_OVERFLOW);
+        error = 0;
+    }
+    tr_free(copy);
+    return error;
+}
+
+/* Sends one message that waits, if it must not any more; whether it did. */
+static int serve_one(struct tri_interhost_turn *turn, uint32_t page, uint64_t number, bool *is_sent)
+{
+    struct tr_bytes bytes;
+    void *owned = NULL;
+    bool must = true;
+    int error = tri_pair_message(turn, page, number, &bytes, &owned);
+    if (error == 0) {
+        error = must_wait(turn, tr_envelope_get(bytes.data, 64, to_group), &must);
+    }
+    if (error == 0 && !must) {
+        error = send_waiting(turn, page, number, bytes);
+    }
+    *is_sent = !must;
+    tr_free(owned);
+    return error;
+}
+
+/* After there is room for a pair, or a new one: sends what need not wait any more, in order. */
+static int serve_waiting(struct tri_interhost_turn *turn)
+{
+    const struct tri_pair *waiting;
+    uint32_t page;
+    uint64_t number = 1;
+    int error = find_waiting(turn, &waiting, &page);
+    if (error != 0 || waiting == NULL) {
+        return error;
+    }
+    while (error == 0 && number <= waiting->sent) {
+        bool is_sent = false;
+        error = serve_one(turn, page, number, &is_sent);
+        number += is_sent ? 0 : 1;
+        error = error == 0 ? tri_pair_get(turn, page, &waiting) : error;
+    }
+    return error == 0 && waiting->kept == 0 ? tri_pair_drop(turn, page) : error;
+}
+
+/* Senders that were muted for want of room may go on, when there is enough. */
+static int relieve(struct tri_interhost_turn *turn)
+{
+    const struct tri_pair *waiting;
+    uint32_t page;
+    int error = find_waiting(turn, &waiting, &page);
+    bool is_enough = waiting == NULL && turn->state->pages <= TR_INTERHOST_PAGES_MAX / 4;
+    return error == 0 && is_enough ? unmute_all(turn, TRI_PAIR_WAITING) : error;
+}
+
+/* Frees a pair with no state left, and lets what waits have the room. */
+static int drop_if_done(struct tri_interhost_turn *turn, uint32_t page)
+{
+    const struct tri_pair *pair;
+    int error = tri_pair_get(turn, page, &pair);
+    bool is_done = error == 0 && pair->stream == 0 && pair->received_stream == 0 && pair->kept == 0;
+    if (!is_done) {
+        return error;
+    }
+    error = tri_pair_drop(turn, page);
+    if (error == 0) {
+        error = serve_waiting(turn);
+    }
+    return error != 0 ? error : relieve(turn);
+}
+
+/* ---------------------------------------------------------------- hints, and all that leaves */
 
 /* Handles a hint that needs no number; otherwise it must be kept. */
 static int on_hint(struct tri_interhost_turn *turn, uint64_t group, struct tr_bytes bytes,
@@ -389,11 +524,15 @@ static int on_hint(struct tri_interhost_turn *turn, uint64_t group, struct tr_by
 {
     const struct tri_pair *pair;
     uint32_t page;
-    int error = tri_pair_find(turn, group, &pair, &page);
+    bool must = false;
+    int error = must_wait(turn, group, &must);
+    if (error == 0) {
+        error = tri_pair_find(turn, group, &pair, &page);
+    }
     if (error != 0) {
         return error;
     }
-    enum hint_way way = way_of_hint(turn, pair, group);
+    enum hint_way way = way_of_hint(turn, pair, group, must);
     *is_done = way != HINT_IS_KEPT;
     if (way == HINT_IS_DROPPED) {
         give_up(turn, bytes, TR_NO_CONNECTION);
@@ -410,19 +549,20 @@ static int on_out(struct tri_interhost_turn *turn, const struct tr_message *mess
         return error;
     }
     uint64_t group = tr_envelope_get(out.message.data, 64, to_group);
-    bool is_hint = (tr_envelope_get(out.message.data, 8, flags) & TR_FLAG_HINT) != 0;
     bool is_done = false;
+    bool must = false;
     note_waiting(turn, out.message.data);
-    if (is_hint) {
+    if (is_hint(out.message)) {
         error = on_hint(turn, group, out.message, &is_done);
     }
     if (error == 0 && !is_done) {
-        error = send_kept(turn, message, group, out.message);
+        error = must_wait(turn, group, &must);
     }
-    if (error == 0 && !is_done && is_hint) {
-        error = note_hint(turn, group);
+    if (error == 0 && !is_done) {
+        error = must ? keep_waiting(turn, message->from, out.message)
+                     : send_kept(turn, message->from, group, out.message);
     }
-    if (error == TR_OVERFLOW || error == TR_LIMIT) {
+    if (error == TR_OVERFLOW) {
         give_up(turn, out.message, TR_OVERFLOW);
         return 0;
     }
@@ -520,7 +660,7 @@ static int on_ack(struct tri_interhost_turn *turn, const struct tr_message *mess
     if (error == 0 && known->kept <= TR_INTERHOST_WINDOW / 2) {
         error = unmute_all(turn, known->group);
     }
-    return error;
+    return error != 0 ? error : relieve(turn);
 }
 
 /* ------------------------------------------------------ the time, and ends of streams */
@@ -795,7 +935,10 @@ static int take_first(struct tri_interhost_turn *turn, const struct tri_pair *pa
     if (error == TR_LIMIT) {
         return 0; /* not acknowledged: it is sent again when there may be room */
     }
-    return error != 0 ? error : take_number(turn, page, message, send);
+    if (error == 0) {
+        error = take_number(turn, page, message, send);
+    }
+    return error == 0 && pair == NULL ? serve_waiting(turn) : error;
 }
 
 /*

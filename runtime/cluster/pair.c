@@ -197,15 +197,25 @@ int tri_pair_edit(struct tri_interhost_turn *turn, uint32_t page, struct tri_pai
     return error != 0 ? error : edit_sized(turn, page, before->kept, pair);
 }
 
-int tri_pair_open(struct tri_interhost_turn *turn, uint64_t group, uint32_t *page)
+/* One row of each list is left for the pair of those that wait. */
+int tri_pair_has_room(struct tri_interhost_turn *turn, uint64_t group, bool *has_room)
 {
     const struct listed *rows;
     uint32_t count;
     int error = read_list(turn, list_page(group), &rows, &count);
-    bool is_full = error == 0 && (turn->state->pairs >= TR_INTERHOST_PEERS_MAX ||
-                                  count >= TR_PAGE_BYTES_MAX / sizeof *rows);
-    if (error != 0 || is_full) {
-        return is_full ? TR_LIMIT : error;
+    if (error == 0) {
+        *has_room = group == TRI_PAIR_WAITING || (turn->state->pairs < TR_INTERHOST_PEERS_MAX &&
+                                                  count + 1 < TR_PAGE_BYTES_MAX / sizeof *rows);
+    }
+    return error;
+}
+
+int tri_pair_open(struct tri_interhost_turn *turn, uint64_t group, uint32_t *page)
+{
+    bool has_room = false;
+    int error = tri_pair_has_room(turn, group, &has_room);
+    if (error != 0 || !has_room) {
+        return error != 0 ? error : TR_LIMIT;
     }
     error = take_page(turn, page);
     struct tri_pair *pair;
@@ -245,7 +255,7 @@ int tri_pair_each(struct tri_interhost_turn *turn, void *self,
         /* From the end: a dropped pair is replaced by the last one. */
         for (uint32_t i = count; error == 0 && i > 0; i--) {
             error = read_list(turn, page, &rows, &count);
-            if (error == 0) {
+            if (error == 0 && rows[i - 1].group != TRI_PAIR_WAITING) {
                 error = visit(self, turn, (uint32_t)rows[i - 1].page);
             }
         }
@@ -358,6 +368,24 @@ int tri_pair_release(struct tri_interhost_turn *turn, uint32_t page, uint64_t nu
         pair->acknowledged = number;
         /* A message that is dropped before it was sent is not sent any more. */
         pair->handed = pair->handed < number ? number : pair->handed;
+        error = edit_sized(turn, page, left, &pair);
+    }
+    return error;
+}
+
+int tri_pair_take_out(struct tri_interhost_turn *turn, uint32_t page, uint64_t number)
+{
+    struct tri_pair *pair;
+    int error = tri_pair_edit(turn, page, &pair);
+    if (error == 0) {
+        TR_ASSERT(pair->group == TRI_PAIR_WAITING && number > 0 && number <= pair->sent);
+        error = drop_pieces(turn, pair->pages[number - 1]);
+    }
+    if (error == 0) {
+        uint32_t left = pair->kept - 1;
+        memmove(&pair->pages[number - 1], &pair->pages[number],
+                (left + 1 - number) * sizeof pair->pages[0]);
+        pair->sent--;
         error = edit_sized(turn, page, left, &pair);
     }
     return error;

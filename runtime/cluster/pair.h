@@ -20,6 +20,9 @@
 /* So many pages come first, and list the pairs. */
 #define TRI_PAIR_LIST_PAGES 16U
 
+/* The group of the pair that keeps, in their order, messages to groups without a pair. */
+#define TRI_PAIR_WAITING 0ULL
+
 /*
  * A group on another host. The stream to it has an increasing number, so that a restarted stream
  * differs from the earlier one; 0: none. `sent - acknowledged` messages are kept.
@@ -53,8 +56,14 @@ struct tri_interhost_turn {
 TR_MUST_USE int tri_pair_find(struct tri_interhost_turn *turn, uint64_t group,
                               const struct tri_pair **pair, uint32_t *page);
 
-/* A new pair. TR_LIMIT (TR_INTERHOST_PEERS_MAX), TR_MEMORY. */
+/* A new pair. TR_LIMIT (there is no room for it), TR_MEMORY. */
 TR_MUST_USE int tri_pair_open(struct tri_interhost_turn *turn, uint64_t group, uint32_t *page);
+
+/*
+ * Whether there is room for a new pair with a group: TR_INTERHOST_PEERS_MAX. There always is for
+ * TRI_PAIR_WAITING.
+ */
+TR_MUST_USE int tri_pair_has_room(struct tri_interhost_turn *turn, uint64_t group, bool *has_room);
 
 /* The pair of a page, to read. */
 TR_MUST_USE int tri_pair_get(struct tri_interhost_turn *turn, uint32_t page,
@@ -66,7 +75,7 @@ TR_MUST_USE int tri_pair_edit(struct tri_interhost_turn *turn, uint32_t page,
 
 /*
  * How many groups a page of an interhost actor lists, as it is stored, and one of them: those that
- * it has a pair with. Only the pages of the list have any.
+ * it has a pair with, and TRI_PAIR_WAITING. Only the pages of the list have any.
  */
 size_t tri_pair_listed_count(uint64_t page, struct tr_bytes bytes);
 uint64_t tri_pair_listed(struct tr_bytes bytes, size_t index);
@@ -81,6 +90,9 @@ TR_MUST_USE int tri_pair_keep(struct tri_interhost_turn *turn, uint32_t page,
 /* Drops the messages up to an acknowledged number. */
 TR_MUST_USE int tri_pair_release(struct tri_interhost_turn *turn, uint32_t page, uint64_t number);
 
+/* Drops one message of TRI_PAIR_WAITING; the later ones have the number before theirs then. */
+TR_MUST_USE int tri_pair_take_out(struct tri_interhost_turn *turn, uint32_t page, uint64_t number);
+
 /*
  * A kept message by its number. `owned` must be freed after use (tr_free; NULL: nothing): a message
  * of several pages is assembled.
@@ -89,8 +101,8 @@ TR_MUST_USE int tri_pair_message(struct tri_interhost_turn *turn, uint32_t page,
                                  struct tr_bytes *message, void **owned);
 
 /*
- * Calls `visit` for each pair's page until one returns an error, which is returned. `visit` may
- * change or drop only the given pair.
+ * Calls `visit` for the page of each pair with a group until one returns an error, which is
+ * returned. `visit` may change or drop only the given pair.
  */
 TR_MUST_USE int tri_pair_each(struct tri_interhost_turn *turn, void *self,
                               int (*visit)(void *self, struct tri_interhost_turn *turn,

@@ -475,7 +475,8 @@ static int note_page(struct tri_worker *workers, uint32_t count, uint64_t group,
     int error = 0;
     for (size_t i = 0; i < tri_pair_listed_count(page, bytes); i++) {
         uint64_t peer = tri_pair_listed(bytes, i);
-        bool is_here = !tr_group_is_host(peer) && !tri_is_remote(&workers[0], peer);
+        bool is_here = peer != TRI_PAIR_WAITING && !tr_group_is_host(peer) &&
+                       !tri_is_remote(&workers[0], peer);
         for (uint32_t worker = 0; error == 0 && is_here && worker < count; worker++) {
             error = tri_remote_note_neighbour(&workers[worker], group, peer);
         }

@@ -436,7 +436,7 @@ static int list_neighbours(struct tri_take *take, const struct tri_op *op)
     take->neighbours = grown;
     for (size_t i = 0; i < count; i++) {
         uint64_t peer = tri_pair_listed(op->data, i);
-        if (comes(take, peer)) {
+        if (peer != TRI_PAIR_WAITING && comes(take, peer)) {
             grown[take->neighbour_count++] = (struct tr_key){op->key.group, peer};
         }
     }

@@ -156,17 +156,17 @@ static void sends_again_until_it_is_acknowledged(void **state)
     begin(1);
     crossing.copies = carry_nothing;
     crossing_act(one, tell_notes, 2, other);
-    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + TR_INTERHOST_TOGETHER_MS);
     assert_heard_notes(other, 0);
     crossing.copies = carry_one_way;
-    crossing_advance(2 * TR_INTERHOST_AGAIN_MS + 1); /* the pause doubles */
+    crossing_advance(2 * TR_INTERHOST_AGAIN_MS + TR_INTERHOST_TOGETHER_MS); /* it doubles */
     assert_heard_notes(other, 2);
     uint64_t sent = stage_metric(here, interhost_again);
     crossing.copies = NULL;
-    crossing_advance(4 * TR_INTERHOST_AGAIN_MS + 1);
+    crossing_advance(4 * TR_INTERHOST_AGAIN_MS + TR_INTERHOST_TOGETHER_MS);
     assert_true(stage_metric(here, interhost_again) > sent);
     sent = stage_metric(here, interhost_again);
-    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + TR_INTERHOST_TOGETHER_MS);
     assert_int_equal(stage_metric(here, interhost_again), sent);
     assert_heard_notes(other, 2);
     crossing_close();
@@ -241,7 +241,7 @@ static void goes_on_after_a_crash_of_the_receiver(void **state)
     crossing_crash(1);
     fake_actor_forget();
     crossing_link(1, true);
-    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + TR_INTERHOST_TOGETHER_MS);
     assert_int_equal(fake_actor_heard_last(other, &tr_note_schema)->number, 4);
     assert_int_equal(fake_actor_heard_times(other, &tr_note_schema), 1);
     crossing_close();
@@ -296,7 +296,7 @@ static void loses_hints_only_with_the_link(void **state)
     crossing_act(one, tell_notes, TR_INTERHOST_WINDOW + 1, other);
     crossing_act(one, tell_hint, 3, other); /* behind what waits it keeps its place */
     crossing.copies = NULL;
-    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + TR_INTERHOST_TOGETHER_MS);
     assert_heard_notes(other, TR_INTERHOST_WINDOW + 1);
     assert_int_equal(fake_actor_heard_last(other, &tr_hinted_schema)->number, 3);
     assert_int_equal(fake_actor_heard[fake_actor_heard_count - 1].type, tr_hinted_schema.id);
@@ -320,7 +320,7 @@ static void answers_an_old_epoch(void **state)
     crossing_act(one, tell_notes, 2, other);
     crossing_set_epoch(stage_worker(here, 0), one.key.group, 2); /* it has moved in, say */
     crossing.copies = NULL;
-    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + TR_INTERHOST_TOGETHER_MS);
     assert_heard_notes(other, 2);
     crossing.copies = crossing_keep;
     crossing_bring_kept(1); /* said in epoch 1 */
@@ -431,6 +431,77 @@ static void tells_who_waits_that_the_link_is_down(void **state)
     crossing_close();
 }
 
+static uint32_t count_edges(struct tr_ref fake, enum tri_edge_kind kind)
+{
+    struct tri_worker *worker = stage_home(crossing_stage(fake), fake);
+    const struct tri_actor *actor = stage_actor(crossing_stage(fake), fake);
+    uint32_t count = 0;
+    const struct tri_edge *edge = tri_edge_first(worker, actor);
+    for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
+        count += edge->kind == kind;
+    }
+    return count;
+}
+
+/* Whoever monitors again after each of many links that were down is one, and not many. */
+static void leaves_no_monitor_behind_a_link(void **state)
+{
+    (void)state;
+    begin(2);
+    for (uint32_t i = 0; i < 5; i++) {
+        crossing_act(one, watch, 0, other);
+        assert_int_equal(count_edges(other, TRI_EDGE_MONITORED), 1);
+        crossing_link(0, false);
+        crossing_run();
+        assert_int_equal(fake_actor_heard_times(one, &tr_down_schema), i + 1);
+        crossing_link(0, true);
+        crossing_run();
+        assert_int_equal(count_edges(other, TRI_EDGE_MONITORED), 0);
+    }
+    crossing_crash(0);
+    crossing_link(0, true);
+    crossing_act(one, watch, 0, other);
+    crossing_act(other, stop, 0, other);
+    assert_int_equal(fake_actor_heard_last(one, &tr_down_schema)->reason, 0);
+    crossing_close();
+}
+
+static struct tr_interhost *interhost_state(struct tr_ref fake)
+{
+    return tri_actor_state(crossing_interhost(fake));
+}
+
+/* As if there were pairs with so many groups as there may be. */
+static void waits_for_room_for_a_pair(void **state)
+{
+    (void)state;
+    begin(1);
+    struct tr_ref third = crossing_fake(1);
+    struct tr_ref fourth = crossing_fake(1);
+    crossing_act(one, tell_notes, 1, other);
+    interhost_state(one)->pairs += TR_INTERHOST_PEERS_MAX - 1;
+    crossing_act(one, tell_notes, 2, third);
+    crossing_act(one, tell_notes, 1, fourth); /* it is muted, and says this later */
+    assert_int_equal(fake_actor_heard_times(third, &tr_note_schema), 0);
+    assert_int_equal(stage_metric(here, interhost_waited), 2);
+    assert_int_equal(stage_metric(here, mutes), 1);
+    assert_int_equal(stage_dead_letters(here, TR_OVERFLOW), 0);
+    crossing_crash(0);
+    crossing_link(0, true);
+    crossing_link(1, true);
+    crossing_run(); /* it was muted by what had its mailbox, which now says the next one */
+    assert_int_equal(fake_actor_heard_times(third, &tr_note_schema), 0);
+    assert_int_equal(fake_actor_heard_times(fourth, &tr_note_schema), 0);
+    interhost_state(one)->pairs -= TR_INTERHOST_PEERS_MAX - 1;
+    crossing_advance(2 * TR_INTERHOST_IDLE_MS);
+    assert_int_equal(fake_actor_heard_times(third, &tr_note_schema), 2);
+    assert_int_equal(fake_actor_heard_last(third, &tr_note_schema)->number, 3);
+    assert_int_equal(fake_actor_heard_times(fourth, &tr_note_schema), 1);
+    crossing_advance(2 * TR_INTERHOST_IDLE_MS);
+    assert_null(crossing_interhost(one));
+    crossing_close();
+}
+
 /* The other store goes on with another host; what was sent to the one before is lost. */
 static void goes_on_with_the_host_that_has_the_group_now(void **state)
 {
@@ -533,7 +604,7 @@ static void tells_of_an_end_behind_the_last_message(void **state)
     crossing_act(one, tell_notes, 2, other);
     crossing_act(one, stop, 0, one);
     crossing.copies = NULL;
-    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + TR_INTERHOST_TOGETHER_MS);
     assert_heard_notes(other, 2);
     assert_int_equal(fake_actor_heard_last(other, &tr_down_schema)->reason, 0);
     assert_int_equal(fake_actor_heard[fake_actor_heard_count - 1].type, tr_down_schema.id);
@@ -582,7 +653,7 @@ static void begins_a_stream_anew_while_one_ends(void **state)
     begin(1);
     crossing_act(one, tell_notes, 1, other);
     crossing.copies = carry_nothing;
-    crossing_advance(TR_INTERHOST_IDLE_MS + 1); /* the end of the stream is lost */
+    crossing_advance(TR_INTERHOST_IDLE_MS + TR_INTERHOST_TOGETHER_MS); /* its end is lost */
     crossing_act(one, tell_notes, 2, other);
     assert_heard_notes(other, 1);
     crossing.copies = NULL;
@@ -645,6 +716,8 @@ int main(void)
         cmocka_unit_test(answers_an_old_start_of_a_host),
         cmocka_unit_test(keeps_the_epoch_as_long_as_the_group),
         cmocka_unit_test(tells_who_waits_that_the_link_is_down),
+        cmocka_unit_test(leaves_no_monitor_behind_a_link),
+        cmocka_unit_test(waits_for_room_for_a_pair),
         cmocka_unit_test(goes_on_with_the_host_that_has_the_group_now),
         cmocka_unit_test(tells_who_waits_that_a_group_has_another_host),
         cmocka_unit_test(tells_those_who_wait_for_other_groups_nothing),
