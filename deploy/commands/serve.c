@@ -108,6 +108,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = tr_serve_http_read(invocation, &settings, &http);
     }
     if (status == TR_EXIT_DONE) {
+        status = tr_stand_by_check(invocation, &options);
+    }
+    if (status == TR_EXIT_DONE) {
         status = tr_store_make(invocation, &store);
     }
     if (status == TR_EXIT_DONE) {

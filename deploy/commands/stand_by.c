@@ -384,14 +384,8 @@ static enum tr_exit_status check_kind(const struct standing *standing)
 static enum tr_exit_status look_first(struct standing *standing)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES];
-    char locator[TRI_STORE_LOCATOR_BYTES] = "";
-    const char *folder = standing->options->folder;
-    int error = tri_store_registry_open(folder, NULL, false, explain, &standing->registry);
-    bool is_known = tri_store_folder_locator(folder, NULL, locator) != TR_STORE_DAMAGED;
-    if (is_known && locator[0] == '\0' && wants_share(standing)) {
-        return failed(standing, "only hosts of a store in PostgreSQL work beside each other: leave "
-                                "`host_address` out, or name such a store (deploy/HOSTS.md)");
-    }
+    int error = tri_store_registry_open(standing->options->folder, NULL, false, explain,
+                                        &standing->registry);
     if (error == 0 && tri_registry_look(standing->registry, &standing->view) != 0) {
         standing->view.count = 0;
     }
@@ -414,6 +408,19 @@ static enum tr_exit_status stand(struct standing *standing, bool *is_leaving)
         status = join(standing);
     }
     return status == TR_EXIT_DONE ? wait_for_work(standing, is_leaving) : status;
+}
+
+enum tr_exit_status tr_stand_by_check(const struct tr_invocation *invocation,
+                                      const struct tr_live_options *options)
+{
+    char locator[TRI_STORE_LOCATOR_BYTES] = "";
+    bool is_known = tri_store_folder_locator(options->folder, NULL, locator) != TR_STORE_DAMAGED;
+    if (options->host_address == NULL || !is_known || locator[0] != '\0') {
+        return TR_EXIT_DONE;
+    }
+    return tr_command_failed(invocation->command,
+                             "only hosts of a store in PostgreSQL work beside each other: leave "
+                             "`host_address` out, or name such a store (deploy/HOSTS.md)");
 }
 
 enum tr_exit_status tr_stand_by(const struct tr_invocation *invocation,

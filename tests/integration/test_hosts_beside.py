@@ -248,6 +248,7 @@ class JoiningTest(BesideTest):
         self.refuse("only hosts of a store in PostgreSQL work beside each other: leave "
                     "`host_address` out, or name such a store (deploy/HOSTS.md)",
                     "serve", "--store", alone, "--host-address", "127.0.0.1:7070")
+        self.assertFalse(alone.exists())
         _, stderr = self.troupe("serve", "--host-address", "here", status=2)
         self.assertIn("--host-address: 'here' is no address of a host; write IP:PORT, where the "
                       "other hosts reach this one, as 10.0.0.5:7070", stderr)
