@@ -106,14 +106,21 @@ class Server:
         return lines[0] == str(self.process.pid) and len(lines) > 7 and \
             lines[7].strip() in ("ready", "standby")
 
+    def command(self):
+        """What starts it, as its user."""
+        words = [f"-c{name}={value}" for name, value in self.settings.items()]
+        return [find_program("postgres"), "-D", self.data, "-k", self.folder, "-p",
+                str(self.port), *words]
+
+    def start_identity(self):
+        return self.identity
+
     def start(self):
         """Starts it, and returns when it takes connections."""
-        words = [f"-c{name}={value}" for name, value in self.settings.items()]
         with open(self.folder / "log", "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [find_program("postgres"), "-D", self.data, "-k", self.folder, "-p",
-                 str(self.port), *words], cwd="/", stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log, start_new_session=True, env=self.variables, **self.identity)
+                self.command(), cwd="/", stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log, start_new_session=True, env=self.variables, **self.start_identity())
         wait_until(self._is_ready, "the server takes connections", 10 * LIMIT_S)
 
     def halt(self, is_crash=False):
