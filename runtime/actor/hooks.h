@@ -133,7 +133,7 @@ static inline bool tri_remote_deliver(struct tri_worker *worker, struct tri_mess
 /* The actor has ended, or left this worker: it waits for no other host here any more. */
 static inline void tri_remote_forget(struct tri_worker *worker, struct tr_key key)
 {
-    tri_key_map_remove(&worker->remote_waiters, key);
+    tri_key_groups_remove(&worker->remote_waiters, key);
 }
 
 /* A group has ended: none of its actors waits any more, and its interhost actor may end too. */

@@ -109,3 +109,71 @@ void tri_key_map_remove(struct tri_key_map *map, struct tr_key key)
     }
     map->entries[gap] = (struct tri_key_entry){0};
 }
+
+/* ---------------------------------------------------------------- by group */
+
+/*
+ * The places of a group's keys are numbered without gaps: the last one takes the place of one that
+ * is removed.
+ */
+
+int tri_key_groups_init(struct tri_key_groups *groups)
+{
+    int error = tri_key_map_init(&groups->places);
+    return error != 0 ? error : tri_key_map_init(&groups->lists);
+}
+
+void tri_key_groups_fini(struct tri_key_groups *groups)
+{
+    tri_key_map_fini(&groups->places);
+    tri_key_map_fini(&groups->lists);
+}
+
+uint64_t tri_key_groups_count(struct tri_key_groups *groups, uint64_t group)
+{
+    return tri_key_map_get(&groups->lists, (struct tr_key){group, TRI_KEY_GROUPS_COUNT});
+}
+
+struct tr_key tri_key_groups_nth(struct tri_key_groups *groups, uint64_t group, uint64_t index)
+{
+    return (struct tr_key){group,
+                           tri_key_map_get(&groups->lists, (struct tr_key){group, index + 1})};
+}
+
+int tri_key_groups_add(struct tri_key_groups *groups, struct tr_key key)
+{
+    if (tri_key_map_get(&groups->places, key) != 0) {
+        return 0;
+    }
+    uint64_t place = tri_key_groups_count(groups, key.group) + 1;
+    int error = tri_key_map_set(&groups->lists, (struct tr_key){key.group, place}, key.serial);
+    if (error == 0) {
+        error = tri_key_map_set(&groups->places, key, place);
+    }
+    if (error == 0) {
+        error = tri_key_map_set(&groups->lists, (struct tr_key){key.group, TRI_KEY_GROUPS_COUNT},
+                                place);
+    }
+    return error;
+}
+
+/* Existing keys are changed in place, which cannot fail. */
+void tri_key_groups_remove(struct tri_key_groups *groups, struct tr_key key)
+{
+    uint64_t place = tri_key_map_get(&groups->places, key);
+    uint64_t count = tri_key_groups_count(groups, key.group);
+    const struct tr_key counted = {key.group, TRI_KEY_GROUPS_COUNT};
+    if (place == 0) {
+        return;
+    }
+    struct tr_key last = tri_key_groups_nth(groups, key.group, count - 1);
+    (void)!tri_key_map_set(&groups->lists, (struct tr_key){key.group, place}, last.serial);
+    (void)!tri_key_map_set(&groups->places, last, place);
+    tri_key_map_remove(&groups->lists, (struct tr_key){key.group, count});
+    tri_key_map_remove(&groups->places, key);
+    if (count == 1) {
+        tri_key_map_remove(&groups->lists, counted);
+    } else {
+        (void)!tri_key_map_set(&groups->lists, counted, count - 1);
+    }
+}

@@ -251,7 +251,7 @@ void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
     while (actor->edges != 0) {
         tri_edge_remove(worker, actor, tri_edge_first(worker, actor));
     }
-    if (TR_UNLIKELY(worker->remote_waiters.count + worker->interhost_actors.count > 0)) {
+    if (TR_UNLIKELY(worker->remote_waiters.places.count + worker->interhost_actors.count > 0)) {
         tri_remote_forget(worker, actor->key);
         tri_key_map_remove(&worker->interhost_actors, actor->key);
     }

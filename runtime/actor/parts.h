@@ -141,6 +141,16 @@ uint64_t tri_key_map_get(struct tri_key_map *map, struct tr_key key);
 TR_MUST_USE int tri_key_map_set(struct tri_key_map *map, struct tr_key key, uint64_t value);
 void tri_key_map_remove(struct tri_key_map *map, struct tr_key key);
 
+/* Keys by group. Adding one that is there changes nothing; TR_MEMORY. */
+TR_MUST_USE int tri_key_groups_init(struct tri_key_groups *groups);
+void tri_key_groups_fini(struct tri_key_groups *groups);
+TR_MUST_USE int tri_key_groups_add(struct tri_key_groups *groups, struct tr_key key);
+void tri_key_groups_remove(struct tri_key_groups *groups, struct tr_key key);
+
+/* How many of a group there are, and one of them; removing one changes which is which. */
+uint64_t tri_key_groups_count(struct tri_key_groups *groups, uint64_t group);
+struct tr_key tri_key_groups_nth(struct tri_key_groups *groups, uint64_t group, uint64_t index);
+
 /* --------------------------------------------------------------- group.c */
 
 TR_MUST_USE int tri_group_map_init(struct tri_group_map *map);

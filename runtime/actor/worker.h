@@ -108,6 +108,14 @@ struct tri_key_entry {
     uint64_t value;
 };
 
+/* A set of keys that also lists those of one group, without a look at the others. */
+struct tri_key_groups {
+    struct tri_key_map places; /* key → which of its group's it is, from 1 on */
+    struct tri_key_map lists; /* (group, place) → serial; (group, TRI_KEY_GROUPS_COUNT) → count */
+};
+
+#define TRI_KEY_GROUPS_COUNT UINT64_MAX
+
 /* Runnable actors. */
 struct tri_run_queue {
     uint32_t head;
@@ -289,10 +297,10 @@ struct tri_worker {
     uint64_t lost_view_ms;          /* view on; and when; 0: never */
     struct tri_key_map neighbours;  /* (group, group) that spoke as others when they were loaded */
     bool has_neighbours;            /* some are: there, or by a partition that came later */
-    struct tri_key_map interhost_actors; /* on this worker */
-    struct tri_key_map remote_waiters;   /* actors here that may wait for another host */
-    uint64_t links_up;                   /* bits by the index of the directory's peers */
-    uint64_t link_down_ms[TR_HOSTS_MAX]; /* when each was last lost to an actor here; 0: never */
+    struct tri_key_map interhost_actors;  /* on this worker */
+    struct tri_key_groups remote_waiters; /* actors here that may wait for another host */
+    uint64_t links_up;                    /* bits by the index of the directory's peers */
+    uint64_t link_down_ms[TR_HOSTS_MAX];  /* when each was last lost to an actor here; 0: never */
     /* Moves (move/move.h): messages that wait for the end of a move, and its source. */
     struct tri_held *held;
     uint32_t held_from;

@@ -70,7 +70,7 @@ static void note_sender(struct tri_worker *worker, const struct tri_message *mes
     bool is_actor = tri_actor_find(worker, sender, 0) != NULL;
     if (is_actor && (kind == TR_KIND_ASK || kind == TR_KIND_CONTROL)) {
         /* Losing the entry would break a guarantee: without memory the process ends. */
-        int error = tri_key_map_set(&worker->remote_waiters, sender, 1);
+        int error = tri_key_groups_add(&worker->remote_waiters, sender);
         TR_ASSERT(error == 0);
     }
 }
@@ -240,7 +240,7 @@ static void note_waits(struct tri_worker *worker, const struct tri_actor *actor)
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
         if (is_waiting_kind(edge->kind) &&
             tri_crosses(worker, actor->key.group, edge->peer.group)) {
-            int error = tri_key_map_set(&worker->remote_waiters, actor->key, 1);
+            int error = tri_key_groups_add(&worker->remote_waiters, actor->key);
             TR_ASSERT(error == 0);
             return;
         }
@@ -248,27 +248,29 @@ static void note_waits(struct tri_worker *worker, const struct tri_actor *actor)
 }
 
 /*
- * Whether the answer or the DOWN of an edge is in the mailbox already. Then the link failed after
- * it, and reporting a failure too would give one question two answers.
+ * What is in a mailbox already: the answers to questions, by (1, number), and the DOWNs of monitors,
+ * by (2, number). The link failed after these, and reporting a failure too would give one question
+ * two answers. It is read once for all edges of an actor, of which there may be thousands.
  */
-static bool has_news(const struct tri_actor *actor, const struct tri_edge *edge)
+static void read_news(const struct tri_actor *actor, struct tri_key_map *news)
 {
-    for (const struct tri_message *message = actor->mailbox_head; message != NULL;
+    int error = actor->mailbox_head == NULL ? 0 : tri_key_map_init(news);
+    for (const struct tri_message *message = actor->mailbox_head; error == 0 && message != NULL;
          message = message->next) {
         const uint8_t *at = message->bytes;
+        uint64_t asked = tr_envelope_get(at, 64, cause_sequence);
         bool is_down = tr_envelope_get(at, 16, type) == tr_down_schema.id;
         struct tr_down down;
-        if (edge->kind == TRI_EDGE_ASK && tr_envelope_get(at, 64, cause_sequence) == edge->id &&
-            tr_envelope_get(at, 64, cause_serial) == actor->key.serial) {
-            return true;
+        if (asked != 0 && tr_envelope_get(at, 64, cause_serial) == actor->key.serial) {
+            error = tri_key_map_set(news, (struct tr_key){TRI_EDGE_ASK, asked}, 1);
         }
-        if (edge->kind == TRI_EDGE_MONITORING && is_down &&
+        if (error == 0 && is_down &&
             tr_down_unpack(tr_envelope_body(at), tr_envelope_get(at, 8, version), &down) == 0 &&
-            down.monitor == edge->id) {
-            return true;
+            down.monitor != 0) {
+            error = tri_key_map_set(news, (struct tr_key){TRI_EDGE_MONITORING, down.monitor}, 1);
         }
     }
-    return false;
+    TR_ASSERT(error == 0); /* an actor would wait for ever */
 }
 
 /* Answers an edge's wait with NO_CONNECTION. The real answer may still arrive, too late. */
@@ -300,16 +302,19 @@ static void fail_edges(struct tri_worker *worker, struct tri_actor *actor, struc
 {
     const struct tri_owners *owners = &worker->owners;
     const struct tri_edge *edge = tri_edge_first(worker, actor);
+    struct tri_key_map news = {0};
+    read_news(actor, &news);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
         uint64_t group = edge->peer.group;
         bool is_meant = is_waiting_kind(edge->kind) &&
                         tri_crosses(worker, actor->key.group, group) &&
                         (failing.host == 0 || tri_owners_host(owners, group) == failing.host) &&
                         tri_owners_view(owners, group) >= failing.view;
-        if (is_meant && !has_news(actor, edge)) {
+        if (is_meant && tri_key_map_get(&news, (struct tr_key){edge->kind, edge->id}) == 0) {
             fail_edge(worker, actor, edge);
         }
     }
+    tri_key_map_fini(&news);
 }
 
 void tri_remote_note_loaded(struct tri_worker *worker, struct tri_actor *actor)
@@ -326,7 +331,7 @@ static bool is_recent(const struct tri_worker *worker, uint64_t at_ms)
 /*
  * While the actor moved, the worker that it left and its new one may both have got a link's event,
  * or a view, without it. Reporting again is safe: a wait that was reported before has no edge any
- * more, or its report is in the mailbox (has_news).
+ * more, or its report is in the mailbox (read_news).
  */
 void tri_remote_note_moved(struct tri_worker *worker, struct tri_actor *actor)
 {
@@ -359,14 +364,25 @@ static struct tr_key *keys_of(const struct tri_key_map *map, uint32_t *count)
     return keys;
 }
 
+/* Copies the keys of a group's actors that wait. NULL: none do. */
+static struct tr_key *waiters_of(struct tri_worker *worker, uint64_t group, uint64_t *count)
+{
+    *count = tri_key_groups_count(&worker->remote_waiters, group);
+    struct tr_key *keys = *count == 0 ? NULL : tr_alloc(*count * sizeof *keys);
+    TR_ASSERT(*count == 0 || keys != NULL); /* an actor would wait for ever */
+    for (uint64_t i = 0; i < *count; i++) {
+        keys[i] = tri_key_groups_nth(&worker->remote_waiters, group, i);
+    }
+    return keys;
+}
+
 /* Fails the waits of a group's actors here. */
 static void fail_here(struct tri_worker *worker, uint64_t group, struct failing failing)
 {
-    uint32_t count;
-    struct tr_key *keys = keys_of(&worker->remote_waiters, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        bool is_meant = keys[i].group == group;
-        struct tri_actor *actor = is_meant ? tri_actor_find(worker, keys[i], 0) : NULL;
+    uint64_t count;
+    struct tr_key *keys = waiters_of(worker, group, &count);
+    for (uint64_t i = 0; i < count; i++) {
+        struct tri_actor *actor = tri_actor_find(worker, keys[i], 0);
         if (actor != NULL) {
             fail_edges(worker, actor, failing);
         }

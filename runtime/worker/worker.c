@@ -59,7 +59,7 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
         tri_key_map_init(&worker->parent_addresses) == 0 &&
         tri_key_map_init(&worker->routes) == 0 &&
         tri_key_map_init(&worker->interhost_actors) == 0 &&
-        tri_key_map_init(&worker->remote_waiters) == 0 &&
+        tri_key_groups_init(&worker->remote_waiters) == 0 &&
         tri_key_map_init(&worker->early_views) == 0 && tri_key_map_init(&worker->neighbours) == 0 &&
         tri_owners_copy(&worker->owners, &shared->owners) == 0 && tri_moves_init(worker) == 0 &&
         tri_tap_port_init(worker) == 0;
@@ -124,7 +124,7 @@ void tri_worker_fini(struct tri_worker *worker)
     tri_owners_fini(&worker->owners);
     tri_key_map_fini(&worker->neighbours);
     tri_key_map_fini(&worker->early_views);
-    tri_key_map_fini(&worker->remote_waiters);
+    tri_key_groups_fini(&worker->remote_waiters);
     tri_key_map_fini(&worker->interhost_actors);
     tri_key_map_fini(&worker->routes);
     tri_parent_addresses_fini(worker);

@@ -31,6 +31,9 @@ LEASE_S = 10
 LIMIT_S = 600
 IDLE_S = 10
 
+# What is said when hosts come is over, and its streams have ended.
+SETTLE_S = 30
+
 # Seconds behind the lease; round trips of an idle host a second.
 FLOORS = {"cluster_takeover_s": 3, "cluster_restart_s": 6, "cluster_leave_s": 10,
           "cluster_idle_transactions": 3}
@@ -143,10 +146,10 @@ def idle(cluster):
         time.sleep(IDLE_S)
         return (int(cluster.server.run(sql, cluster.locator)[-1][1]) - before) / IDLE_S
     cluster.begin("a")
-    time.sleep(IDLE_S)
+    time.sleep(SETTLE_S)
     alone = rate()
     cluster.begin("b", "c")
-    time.sleep(IDLE_S)
+    time.sleep(SETTLE_S)
     show("cluster_idle_transactions", 3, (rate() - alone) / 2, "1/s")
 
 

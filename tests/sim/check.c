@@ -161,7 +161,7 @@ void sim_check_idle(struct sim_host *host)
             {"unspawned messages", worker->unspawned_count, 0},
             {"held messages", worker->held != NULL, 0},
             {"interhost actors", worker->interhost_actors.count, 0},
-            {"actors that wait for other hosts", worker->remote_waiters.count, 0},
+            {"actors that wait for other hosts", worker->remote_waiters.places.count, 0},
         };
         for (size_t j = 0; j < TR_COUNT_OF(left); j++) {
             if (left[j].count > left[j].most) {

@@ -51,6 +51,16 @@ SCRIPT(watch)
     return tr_monitor(context, act->peer, NULL);
 }
 
+SCRIPT(watch_often)
+{
+    UNUSED(message, fake);
+    int error = 0;
+    for (uint64_t i = 0; error == 0 && i < act->number; i++) {
+        error = tr_monitor(context, act->peer, NULL);
+    }
+    return error;
+}
+
 SCRIPT(stop)
 {
     UNUSED(message, fake, act);
@@ -466,6 +476,26 @@ static void leaves_no_monitor_behind_a_link(void **state)
     crossing_close();
 }
 
+/* Each of thousands is told once, though what one is told is looked for among what waits. */
+static void tells_thousands_of_monitors_once(void **state)
+{
+    (void)state;
+    begin(1);
+    for (uint32_t i = 0; i < 100; i++) {
+        crossing_act(one, watch_often, 50, other);
+    }
+    assert_int_equal(count_edges(other, TRI_EDGE_MONITORED), 5000);
+    crossing_link(0, false);
+    crossing_run();
+    crossing_link(0, false);
+    crossing_run(); /* what it says of them waits for the link, and so does it */
+    crossing_link(0, true);
+    crossing_run();
+    assert_int_equal(fake_actor_heard_times(one, &tr_down_schema), 5000);
+    assert_int_equal(count_edges(other, TRI_EDGE_MONITORED), 0);
+    crossing_close();
+}
+
 static struct tr_interhost *interhost_state(struct tr_ref fake)
 {
     return tri_actor_state(crossing_interhost(fake));
@@ -717,6 +747,7 @@ int main(void)
         cmocka_unit_test(keeps_the_epoch_as_long_as_the_group),
         cmocka_unit_test(tells_who_waits_that_the_link_is_down),
         cmocka_unit_test(leaves_no_monitor_behind_a_link),
+        cmocka_unit_test(tells_thousands_of_monitors_once),
         cmocka_unit_test(waits_for_room_for_a_pair),
         cmocka_unit_test(goes_on_with_the_host_that_has_the_group_now),
         cmocka_unit_test(tells_who_waits_that_a_group_has_another_host),
