@@ -79,10 +79,12 @@ static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
                         const struct tri_message *message)
 {
     struct tr_ref sender = tri_message_from(message);
-    if (TR_UNLIKELY(tri_crosses(worker, sender.key.group, actor->key.group))) {
+    if (TR_UNLIKELY(tri_is_remote(worker, sender.key.group) ||
+                    tri_crosses(worker, sender.key.group, actor->key.group))) {
         /*
          * Messages not taken from the interhost actor here are not acknowledged, and further ones
-         * not sent.
+         * not sent. The one of the other host is never muted: it would not hear that it is unmuted,
+         * which comes to it as all that is said to its group.
          */
         sender = (struct tr_ref){tri_interhost_key(actor->key.group), 0};
     }

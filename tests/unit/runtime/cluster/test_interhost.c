@@ -257,6 +257,34 @@ static void goes_on_after_a_crash_of_the_receiver(void **state)
     crossing_close();
 }
 
+static uint32_t carry_often(uint32_t from, struct tr_bytes message)
+{
+    UNUSED(&message);
+    return from == 0 ? TR_MAILBOX_SOFT_MAX + 10 : 1;
+}
+
+/* The one that sends is muted by nobody: it would not hear that it may go on. */
+static void goes_on_though_more_comes_than_a_mailbox_holds(void **state)
+{
+    (void)state;
+    begin(1);
+    crossing_act(one, tell_notes, 1, other);
+    struct tri_actor *interhost = crossing_interhost(other);
+    interhost->muted_by = 1; /* as by an actor that it gives more than it takes */
+    crossing.copies = carry_often;
+    crossing_act(one, tell_notes, 1, other);
+    assert_true(interhost->mailbox_count > TR_MAILBOX_SOFT_MAX);
+    crossing.copies = NULL;
+    crossing_act(one, tell_notes, 1, other);
+    interhost->muted_by = 0;
+    tri_queue_push(stage_worker(there, 0), interhost);
+    crossing_run();
+    assert_int_equal(stage_metric(there, mutes), 0);
+    crossing_act(one, tell_notes, 1, other);
+    assert_heard_notes(other, 4);
+    crossing_close();
+}
+
 static void holds_senders_back_when_the_window_is_full(void **state)
 {
     (void)state;
@@ -738,6 +766,7 @@ int main(void)
         cmocka_unit_test(goes_on_after_a_crash_of_the_sender),
         cmocka_unit_test(goes_on_after_a_crash_of_the_receiver),
         cmocka_unit_test(holds_senders_back_when_the_window_is_full),
+        cmocka_unit_test(goes_on_though_more_comes_than_a_mailbox_holds),
         cmocka_unit_test(refuses_what_it_cannot_keep),
         cmocka_unit_test(loses_hints_only_with_the_link),
         cmocka_unit_test(answers_an_old_epoch),
