@@ -121,6 +121,12 @@ static const char leave[] =
     " UPDATE hosts SET state = $3::bigint, since_ms = " NOW_MS ", why = 'it has ended in order'"
     " WHERE number = $1::bigint AND EXISTS (SELECT FROM f) AND state = $4::bigint";
 
+/* A host that works beside others has said where it listens. */
+static const char find_beside[] =
+    "SELECT h.name FROM hosts h JOIN beats b USING (number) WHERE h.state = $1::bigint"
+    " AND h.address <> '' AND h.place <> sha256(decode($2, 'hex'))"
+    " AND " NOW_MS " - b.at_ms < h.lease_ms ORDER BY h.number LIMIT 1";
+
 static const char count_partitions[] =
     "SELECT c.partitions, (SELECT count(*) FROM partitions), (SELECT count(*) FROM partitions p"
     " WHERE p.number BETWEEN 0 AND c.partitions - 1) FROM cluster c WHERE c.id = 1";
@@ -221,6 +227,35 @@ int tri_postgres_find_member(struct tri_postgres *self, const struct tri_store_m
     int error =
         place != NULL ? find(self, find_by_place, 1, parameters, host) : report_memory(self);
     tr_free(place);
+    return error;
+}
+
+int tri_postgres_check_beside(struct tri_postgres *self)
+{
+    static const struct tri_store_member nobody = {.name = NULL};
+    char state[NUMBER_BYTES];
+    PGresult *result = NULL;
+    if (self->format < TRI_POSTGRES_FORMAT_LINKS || self->format >= TRI_POSTGRES_FORMAT) {
+        return 0;
+    }
+    char *place = print_place(self->member != NULL ? self->member : &nobody);
+    const char *parameters[] = {print(TRI_MEMBER_UP, state), place};
+    int error = place == NULL
+                    ? report_memory(self)
+                    : tri_postgres_query(self, find_beside, 2, parameters, 1,
+                                         "looking for hosts of an earlier version", &result);
+    tr_free(place);
+    if (error != 0) {
+        return error;
+    }
+    if (self->library->ntuples(result) > 0) {
+        error = tri_postgres_report(
+            self, TR_STORE_LOCKED,
+            "%s: host %s works on the schema \"%s\" with an earlier version of Troupe, which does "
+            "not read what this one writes; end all hosts, and then start them with this version",
+            self->place, tri_postgres_text(self, result, 0, 0), self->schema);
+    }
+    self->library->clear(result);
     return error;
 }
 

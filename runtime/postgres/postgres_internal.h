@@ -28,8 +28,11 @@
  * The version of the tables; a program reads this and all earlier versions, and brings them to this
  * one where it writes. Named are the first with a commit log, with several hosts, and with what
  * they need to reach each other; from 4 on entries of the log are compressed.
+ *
+ * It is another one in each version of the program whose messages or states an earlier one does not
+ * read, too: hosts of two formats do not work beside each other (tri_postgres_check_beside).
  */
-#define TRI_POSTGRES_FORMAT 5
+#define TRI_POSTGRES_FORMAT 6
 #define TRI_POSTGRES_FORMAT_LOG 2
 #define TRI_POSTGRES_FORMAT_HOSTS 3
 #define TRI_POSTGRES_FORMAT_LINKS 5
@@ -430,6 +433,12 @@ TR_MUST_USE int tri_postgres_put_fence(struct tri_postgres *self, uint64_t numbe
 
 /* The words for a host that was fenced, which replace others if it was; TR_FENCED. */
 int tri_postgres_say_fenced(struct tri_postgres *self);
+
+/*
+ * Whether the tables may be changed to this program's format: TR_STORE_LOCKED, with words, while a
+ * host of an earlier one, other than the member, works beside others.
+ */
+TR_MUST_USE int tri_postgres_check_beside(struct tri_postgres *self);
 
 /* This host has ended in order: nobody needs to wait for it. Errors of a query. */
 TR_MUST_USE int tri_postgres_leave(struct tri_postgres *self);

@@ -570,7 +570,10 @@ int tri_postgres_settle(const struct tri_store_options *options, uint64_t host, 
     if (error != 0) {
         return error;
     }
-    error = store->format == TRI_POSTGRES_FORMAT ? settle_log(store, host) : TR_INVALID;
+    error = tri_postgres_check_beside(store);
+    if (error == 0) {
+        error = store->format == TRI_POSTGRES_FORMAT ? settle_log(store, host) : TR_INVALID;
+    }
     if (error != 0 && explain != NULL) {
         (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", store->words);
     }

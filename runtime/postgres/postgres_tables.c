@@ -593,6 +593,8 @@ int tri_postgres_tables_upgrade(struct tri_postgres *self)
     int error = 0;
     if (self->format < TRI_POSTGRES_FORMAT_HOSTS) {
         error = check_earlier_engine(self);
+    } else {
+        error = tri_postgres_check_beside(self);
     }
     if (error == 0 && self->format < TRI_POSTGRES_FORMAT_LOG) {
         error = tri_postgres_alter(self, LOG_TABLES, "adding the tables of the log");

@@ -70,7 +70,7 @@ class DatabaseTest(postgres.PostgresTest):
                          f"the store {locator} is there already, and stays as it is\n")
         self.assertEqual(json.loads(self.troupe("store", "init", locator, "-o", "json")[0]),
                          {"store": locator, "made": False})
-        self.assertEqual(self.run_sql("SELECT format FROM troupe.troupe"), [("5",)])
+        self.assertEqual(self.run_sql("SELECT format FROM troupe.troupe"), [("6",)])
         self.assertEqual(self.run_sql("SELECT incarnation FROM troupe.fences"), [("0",)])
 
     def test_it_is_divided_once(self):
@@ -145,7 +145,7 @@ class DatabaseTest(postgres.PostgresTest):
         self.assertIn("record attempt has version 99, and this version of the program knows",
                       self.troupe("store", "upgrade", locator, status=4)[1])
         self.run_sql("UPDATE troupe.troupe SET format = 9")
-        self.assertIn('the schema "troupe" has format 9, and this version of the program knows 5',
+        self.assertIn('the schema "troupe" has format 9, and this version of the program knows 6',
                       self.troupe("store", "upgrade", locator, status=4)[1])
 
 

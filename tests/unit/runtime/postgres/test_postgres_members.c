@@ -631,6 +631,44 @@ static void test_an_earlier_format_gets_links(void **state)
     stand_free(world.stand);
 }
 
+static int try_open_in(struct stand *stand, const char *folder, char *explain)
+{
+    const struct tri_store_member member = {.blobs = "", .is_beside = true};
+    struct tri_store_options options = stand_options(stand);
+    struct tri_store *store = NULL;
+    options.member = &member;
+    options.folder = folder;
+    options.locator = stand->locator;
+    int error = tri_store_open(&options, explain, &store);
+    tri_store_close(store);
+    return error;
+}
+
+/* What it would write, and say to the others, they could not read. */
+static void test_no_host_of_a_later_version_works_beside_earlier_ones(void **state)
+{
+    static const uint8_t key[TR_WIRE_KEY_BYTES] = {7};
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    char folder[SCRIPTED_PATH_BYTES];
+    (void)state;
+    struct world world = world_with_store(STAND_POSTGRES, folder);
+    struct tri_store_options options = stand_options(world.stand);
+    tri_store_close(open_in(world.stand, folder)); /* it has left, with all partitions */
+    struct tri_registry *earlier = join(&world, "earlier");
+    assert_int_equal(tri_registry_listen(earlier, "tcp://10.0.0.1:7", key), 0);
+    stand_spoil(world.stand, "UPDATE troupe SET format = 5");
+    assert_int_equal(try_open_in(world.stand, folder, explain), TR_STORE_LOCKED);
+    assert_non_null(strstr(explain, "host earlier works on the schema"));
+    options.locator = world.stand->locator;
+    assert_int_equal(tri_store_settle(&options, 1, explain), TR_STORE_LOCKED);
+    assert_non_null(strstr(explain, "end all hosts, and then start them with this version"));
+    assert_int_equal(tri_registry_leave(earlier), 0);
+    assert_int_equal(try_open_in(world.stand, folder, explain), 0);
+    tri_registry_close(earlier);
+    scripted_folder_remove(folder);
+    stand_free(world.stand);
+}
+
 static void test_a_fenced_store_writes_nothing(void **state)
 {
     static const bool logged[] = {false, true};
@@ -925,6 +963,7 @@ int main(void)
         BOTH(test_who_leaves_is_taken_at_once),
         BOTH(test_forgetting),
         cmocka_unit_test(test_an_earlier_format_gets_links),
+        cmocka_unit_test(test_no_host_of_a_later_version_works_beside_earlier_ones),
         cmocka_unit_test(test_a_fenced_store_writes_nothing),
         cmocka_unit_test(test_the_log_of_a_lost_host_is_brought_in),
         cmocka_unit_test(test_a_host_that_works_inherits_from_another),
