@@ -307,10 +307,14 @@ enum tr_exit_status tr_connect_as_engine(const struct tr_invocation *invocation,
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct engine engine = {.client = NULL};
     int error = become_or_find(options, false, explain, live, &engine);
-    bool has_lost = error == TR_STORE_FOREIGN || error == TR_FENCED;
-    if (has_lost && options->host_address != NULL) {
+    /*
+     * The others have all of the work meanwhile, and give some of it; or the database was too busy,
+     * as when many hosts begin at once.
+     */
+    bool passes = error == TR_STORE_FOREIGN || error == TR_FENCED || error == TR_BUSY;
+    if (passes && options->host_address != NULL) {
         tr_command_note(invocation, "joining anew: %s", explain);
-        return TR_EXIT_DONE; /* the others have all of the work meanwhile, and give some of it */
+        return TR_EXIT_DONE;
     }
     if (error != 0) {
         return tr_command_failed(invocation->command, "%s", explain);

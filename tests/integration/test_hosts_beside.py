@@ -225,6 +225,21 @@ class JoiningTest(BesideTest):
             self.approve(name, "b")
         self.wait_for_all(executions)
 
+    def test_a_database_that_is_busy_at_the_start_is_waited_for(self):
+        self.serve_beside("a")
+        self.served["a"].signal(signal.SIGTERM)
+        self.assertEqual(self.served["a"].end()[0], 0)
+        lock = "BEGIN; LOCK TABLE troupe.meta; SELECT pg_sleep(60)"
+        with subprocess.Popen(["psql", "-X", "-q", "-c", lock, self.locator()],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as holding:
+            wait_until(lambda: self.run_sql("SELECT 1 FROM pg_locks WHERE relation = "
+                                            "'troupe.meta'::regclass"), "the table is locked")
+            self.serve("a").wait_for("joining anew")
+            self.run_sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+                         "query LIKE 'BEGIN; LOCK%'")
+            holding.wait(LIMIT_S)
+        self.served["a"].wait_for("serves")
+
     def test_from_one_host_at_a_time_to_several(self):
         self.serve("a", host_address=None).wait_for("serves")
         executions = self.submit_many("gate", 4, "a")
