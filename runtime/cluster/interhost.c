@@ -19,6 +19,7 @@
  * sender is muted, until other pairs have ended. Invariant between handlers: no message waits for a
  * group that has a pair, or for whose pair there is room. So none of a group is overtaken.
  */
+#include "runtime/cluster/muting.h"
 #include "runtime/cluster/pair.h"
 
 #define TIMER_ID 1
@@ -227,62 +228,6 @@ static void begin_stream(const struct tri_interhost_turn *turn, struct tri_pair 
     pair->tries = 0;
 }
 
-/* Whether this sender is muted by the window of this group already. */
-static bool is_muted(const struct tri_interhost_turn *turn, struct tr_key sender, uint64_t group)
-{
-    return tri_edge_find_exact(turn->context->worker, turn->context->actor, TRI_EDGE_MUTING, sender,
-                               group) != NULL;
-}
-
-/* Mutes a sender: more messages wait than the window allows. */
-static int mute(struct tri_interhost_turn *turn, struct tr_ref sender, uint64_t group)
-{
-    if (tr_group_is_host(sender.key.group) || is_muted(turn, sender.key, group) ||
-        !tri_edge_has_room(turn->context->worker, turn->context->actor, 1)) {
-        return 0;
-    }
-    struct tri_heading heading = {.kind = TR_KIND_CONTROL, .to = sender};
-    struct tr_mute mute = {.sender = sender.key};
-    int error =
-        tri_effects_send(turn->context, &heading, 0, &tr_mute_schema, &mute, TR_MESSAGE_BYTES_MAX);
-    if (error == 0) {
-        error = tri_effect_add(turn->context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_ADD,
-                                                                  .edge = TRI_EDGE_MUTING,
-                                                                  .peer = sender,
-                                                                  .id = group});
-    }
-    if (error == 0) {
-        turn->context->worker->metrics.mutes++;
-    }
-    return error;
-}
-
-/* Unmutes all senders that wait for the window of this group. */
-static int unmute_all(struct tri_interhost_turn *turn, uint64_t group)
-{
-    struct tri_worker *worker = turn->context->worker;
-    const struct tri_actor *interhost = turn->context->actor;
-    const struct tri_edge *edge = tri_edge_first(worker, interhost);
-    int error = 0;
-    for (; error == 0 && edge != NULL; edge = tri_edge_next(worker, interhost, edge)) {
-        if (edge->kind != TRI_EDGE_MUTING || edge->id != group) {
-            continue;
-        }
-        struct tr_ref sender = {edge->peer, edge->peer_incarnation};
-        struct tri_heading heading = {.kind = TR_KIND_CONTROL, .to = sender};
-        struct tr_unmute unmute = {.sender = sender.key};
-        error = tri_effects_send(turn->context, &heading, 0, &tr_unmute_schema, &unmute,
-                                 TR_MESSAGE_BYTES_MAX);
-        if (error == 0) {
-            error =
-                tri_effect_add(turn->context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE,
-                                                                  .edge = TRI_EDGE_MUTING,
-                                                                  .id = group});
-        }
-    }
-    return error;
-}
-
 /* The pair with a group, with a stream to it. */
 static int pair_to(struct tri_interhost_turn *turn, uint64_t group, uint32_t *page)
 {
@@ -342,12 +287,6 @@ static int send_hint(struct tri_interhost_turn *turn, const struct tri_pair *pai
     return say(turn, group, &tr_interhost_send_schema, &send);
 }
 
-/* Whether all pairs together keep so much that no sender may say more. */
-static bool is_full(const struct tri_interhost_turn *turn)
-{
-    return turn->state->pages > TR_INTERHOST_PAGES_MAX / 2;
-}
-
 /*
  * Keeps a message and sends it, if the window allows. A hint gets a number like any other message
  * here, as those behind it do until that is acknowledged.
@@ -379,10 +318,10 @@ static int send_kept(struct tri_interhost_turn *turn, struct tr_ref sender, uint
         pair->hint = pair->sent;
     }
     if (error == 0 && pair->kept > TR_INTERHOST_WINDOW) {
-        error = mute(turn, sender, group);
+        error = tri_interhost_mute(turn, sender, group);
     }
-    if (error == 0 && is_full(turn)) {
-        error = mute(turn, sender, TRI_PAIR_WAITING);
+    if (error == 0 && tri_interhost_is_full(turn)) {
+        error = tri_interhost_mute(turn, sender, TRI_PAIR_WAITING);
     }
     return error != 0 ? error : refused;
 }
@@ -411,7 +350,7 @@ static int keep_waiting(struct tri_interhost_turn *turn, struct tr_ref sender,
     if (error == 0) {
         turn->context->worker->metrics.interhost_waited++;
     }
-    return error != 0 ? error : mute(turn, sender, TRI_PAIR_WAITING);
+    return error != 0 ? error : tri_interhost_mute(turn, sender, TRI_PAIR_WAITING);
 }
 
 /* Whether a message to a group has to wait. */
@@ -490,16 +429,6 @@ static int serve_waiting(struct tri_interhost_turn *turn)
     return error == 0 && waiting->kept == 0 ? tri_pair_drop(turn, page) : error;
 }
 
-/* Senders that were muted for want of room may go on, when there is enough. */
-static int relieve(struct tri_interhost_turn *turn)
-{
-    const struct tri_pair *waiting;
-    uint32_t page;
-    int error = find_waiting(turn, &waiting, &page);
-    bool is_enough = waiting == NULL && turn->state->pages <= TR_INTERHOST_PAGES_MAX / 4;
-    return error == 0 && is_enough ? unmute_all(turn, TRI_PAIR_WAITING) : error;
-}
-
 /* Frees a pair with no state left, and lets what waits have the room. */
 static int drop_if_done(struct tri_interhost_turn *turn, uint32_t page)
 {
@@ -513,10 +442,8 @@ static int drop_if_done(struct tri_interhost_turn *turn, uint32_t page)
     if (error == 0) {
         error = serve_waiting(turn);
     }
-    return error != 0 ? error : relieve(turn);
+    return error != 0 ? error : tri_interhost_relieve(turn);
 }
-
-/* ---------------------------------------------------------------- hints, and all that leaves */
 
 /* Handles a hint that needs no number; otherwise it must be kept. */
 static int on_hint(struct tri_interhost_turn *turn, uint64_t group, struct tr_bytes bytes,
@@ -592,7 +519,7 @@ static int give_up_all(struct tri_interhost_turn *turn, uint32_t page)
     if (error == 0) {
         error = tri_pair_release(turn, page, pair->sent);
     }
-    return error != 0 ? error : unmute_all(turn, group);
+    return error != 0 ? error : tri_interhost_unmute_all(turn, group);
 }
 
 static int on_refused(struct tri_interhost_turn *turn, uint32_t page,
@@ -658,9 +585,9 @@ static int on_ack(struct tri_interhost_turn *turn, const struct tr_message *mess
         error = tri_pair_get(turn, page, &known);
     }
     if (error == 0 && known->kept <= TR_INTERHOST_WINDOW / 2) {
-        error = unmute_all(turn, known->group);
+        error = tri_interhost_unmute_all(turn, known->group);
     }
-    return error != 0 ? error : relieve(turn);
+    return error != 0 ? error : tri_interhost_relieve(turn);
 }
 
 /* ------------------------------------------------------ the time, and ends of streams */

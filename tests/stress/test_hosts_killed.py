@@ -2,8 +2,8 @@
 """Hosts of one store are killed, stopped and begun anew under load, in network namespaces: no task
 runs twice at once, and nothing is lost.
 
-For 10 s each; kills for ten minutes with TROUPE_TEST_LONG (TROUPE_TEST_SECONDS=N). TROUPE_TEST_HOSTS=5
-has five hosts, TROUPE_TEST_SEED repeats what is random.
+For 10 s each; kills for ten minutes with TROUPE_TEST_LONG (TROUPE_TEST_SECONDS=N).
+TROUPE_TEST_HOSTS=5 has five hosts, TROUPE_TEST_SEED repeats what is random.
 """
 
 import os
