@@ -110,6 +110,7 @@ static inline bool tri_crosses(struct tri_worker *worker, uint64_t from, uint64_
     return TR_UNLIKELY(worker->has_neighbours) && from != to && !tr_group_is_host(from) &&
            !tr_group_is_host(to) &&
            (tri_owners_view(owners, from) != tri_owners_view(owners, to) ||
+            tri_owners_is_parted(owners, from) != tri_owners_is_parted(owners, to) ||
             tri_key_map_get(&worker->neighbours, (struct tr_key){from, to}) != 0);
 }
 

@@ -110,6 +110,21 @@ void tri_key_map_remove(struct tri_key_map *map, struct tr_key key)
     map->entries[gap] = (struct tri_key_entry){0};
 }
 
+/* A place is looked at again once its entry is gone, since another one may be there then. */
+void tri_key_map_remove_if(struct tri_key_map *map, bool (*is_meant)(struct tr_key key, void *self),
+                           void *self)
+{
+    uint32_t at = 0;
+    while (map->count > 0 && at <= map->mask) {
+        struct tr_key key = map->entries[at].key;
+        if (!tr_key_is_none(key) && is_meant(key, self)) {
+            tri_key_map_remove(map, key);
+        } else {
+            at++;
+        }
+    }
+}
+
 /* ---------------------------------------------------------------- by group */
 
 /*

@@ -158,6 +158,9 @@ int tri_actor_new(struct tri_worker *worker, const struct tri_actor_spec *spec,
         tri_slab_give(&worker->actor_slabs[actor->slab], actor->slot);
         return error;
     }
+    if (TR_UNLIKELY(tri_group_is_frozen(worker, spec->key.group))) {
+        actor->flags |= TRI_ACTOR_FROZEN;
+    }
     group->actor_count++;
     group->bytes += actor_slab_bytes(actor->slab);
     worker->actor_count++;

@@ -140,6 +140,9 @@ uint64_t tri_key_map_get(struct tri_key_map *map, struct tr_key key);
 /* Sets a value, which is not 0. TR_MEMORY. */
 TR_MUST_USE int tri_key_map_set(struct tri_key_map *map, struct tr_key key, uint64_t value);
 void tri_key_map_remove(struct tri_key_map *map, struct tr_key key);
+/* Removes the keys of which this is true. */
+void tri_key_map_remove_if(struct tri_key_map *map, bool (*is_meant)(struct tr_key key, void *self),
+                           void *self);
 
 /* Keys by group. Adding one that is there changes nothing; TR_MEMORY. */
 TR_MUST_USE int tri_key_groups_init(struct tri_key_groups *groups);
@@ -165,6 +168,12 @@ TR_MUST_USE int tri_group_next_serial(struct tri_worker *worker, struct tri_grou
                                       uint64_t *serial);
 /* Removes a group whose first spawn was undone. */
 void tri_group_undo(struct tri_worker *worker, uint64_t number);
+/* Whether it does not run, as it is about to leave this host (move/leave.h). */
+static inline bool tri_group_is_frozen(const struct tri_worker *worker, uint64_t number)
+{
+    uint64_t partition = tri_group_partition(number);
+    return partition < TR_PARTITIONS_MAX && worker->owners.frozen[partition];
+}
 /* The group's epoch: the number of hosts it has had; 1 at first. */
 uint32_t tri_group_epoch(struct tri_worker *worker, uint64_t number);
 /* Fills unset bounds with those of limits.h. */
@@ -336,7 +345,8 @@ struct tri_actor *tri_queue_pop(struct tri_worker *worker);
 static inline bool tri_queue_may_run(const struct tri_actor *actor)
 {
     bool is_held_back = actor->muted_by > 0 && (actor->flags & TRI_ACTOR_OVERLOADED) == 0;
-    bool is_held = (actor->flags & (TRI_ACTOR_HELD | TRI_ACTOR_DORMANT)) != 0;
+    const uint16_t held = TRI_ACTOR_HELD | TRI_ACTOR_DORMANT | TRI_ACTOR_FROZEN;
+    bool is_held = (actor->flags & held) != 0;
     return actor->phase == TRI_IDLE && actor->mailbox_count > 0 && !is_held_back && !is_held;
 }
 

@@ -63,6 +63,12 @@ void tri_remote_fail_moved(struct tri_worker *worker, uint64_t group, uint64_t v
 void tri_remote_on_view(struct tri_worker *worker, const struct tr_message *message);
 
 /*
+ * Groups of some partitions leave this host (runtime/move/leave.h): the waits of all others on this
+ * worker for them fail.
+ */
+void tri_remote_fail_left(struct tri_worker *worker, const bool *leaving);
+
+/*
  * Two groups of this host speak as if they were on two (tri_crosses), in one direction, from now on
  * until the host ends. On every worker, before an actor of one of them runs. TR_MEMORY.
  */

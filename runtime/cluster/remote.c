@@ -142,13 +142,14 @@ static void send_remote(struct tri_worker *worker, struct tri_message *message)
 
 /*
  * Called before a message of this worker is delivered, if there are neighbours. What an interhost
- * actor delivers to its own group has arrived; what it says to another one leaves, as ever.
+ * actor delivers to its own group has arrived; what it says to another one leaves, as ever. An
+ * actor that is about to leave may still be here, and gets nothing any more.
  */
 static bool pass(struct tri_worker *worker, struct tri_message *message, uint64_t from)
 {
     uint64_t to = tri_message_to(message).group;
     uint64_t speaking = from != 0 ? from : speaking_group(worker, message);
-    if (speaking == 0 || tri_is_remote(worker, to) || !tri_crosses(worker, speaking, to)) {
+    if (speaking == 0 || !tri_crosses(worker, speaking, to)) {
         return false;
     }
     send_remote(worker, message);
@@ -293,24 +294,36 @@ static void fail_edge(struct tri_worker *worker, struct tri_actor *actor,
 
 /* Which waits fail. */
 struct failing {
-    uint16_t host; /* those for it; 0: for any */
-    uint64_t view; /* those for groups that got another host since then; 0: for any */
+    uint16_t host;       /* those for it; 0: for any */
+    uint64_t view;       /* those for groups that got another host since then; 0: for any */
+    const bool *leaving; /* not these, but those for groups of such partitions; NULL: these */
 };
+
+static bool is_meant(struct tri_worker *worker, const struct tri_actor *actor,
+                     const struct tri_edge *edge, struct failing failing)
+{
+    uint64_t group = edge->peer.group;
+    uint64_t partition = tri_group_partition(group);
+    if (!is_waiting_kind(edge->kind)) {
+        return false;
+    }
+    if (failing.leaving != NULL) {
+        return partition < TR_PARTITIONS_MAX && failing.leaving[partition];
+    }
+    return tri_crosses(worker, actor->key.group, group) &&
+           (failing.host == 0 || tri_owners_host(&worker->owners, group) == failing.host) &&
+           tri_owners_view(&worker->owners, group) >= failing.view;
+}
 
 /* Fails an actor's waits. */
 static void fail_edges(struct tri_worker *worker, struct tri_actor *actor, struct failing failing)
 {
-    const struct tri_owners *owners = &worker->owners;
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     struct tri_key_map news = {0};
     read_news(actor, &news);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
-        uint64_t group = edge->peer.group;
-        bool is_meant = is_waiting_kind(edge->kind) &&
-                        tri_crosses(worker, actor->key.group, group) &&
-                        (failing.host == 0 || tri_owners_host(owners, group) == failing.host) &&
-                        tri_owners_view(owners, group) >= failing.view;
-        if (is_meant && tri_key_map_get(&news, (struct tr_key){edge->kind, edge->id}) == 0) {
+        if (is_meant(worker, actor, edge, failing) &&
+            tri_key_map_get(&news, (struct tr_key){edge->kind, edge->id}) == 0) {
             fail_edge(worker, actor, edge);
         }
     }
@@ -388,6 +401,19 @@ static void fail_here(struct tri_worker *worker, uint64_t group, struct failing 
         }
     }
     tr_free(keys);
+}
+
+void tri_remote_fail_left(struct tri_worker *worker, const bool *leaving)
+{
+    uint64_t cursor = 0;
+    uint32_t slot;
+    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+        struct tri_actor *actor = tri_actor_at(worker, slot);
+        uint64_t partition = tri_group_partition(actor->key.group);
+        if (actor->edges != 0 && !(partition < TR_PARTITIONS_MAX && leaving[partition])) {
+            fail_edges(worker, actor, (struct failing){.leaving = leaving});
+        }
+    }
 }
 
 /* The link to a host was down. */
@@ -510,6 +536,21 @@ static int note_pairs(struct tri_worker *workers, uint32_t count, const struct t
     return error;
 }
 
+/*
+ * What is kept for a neighbour may have waited for the link to another host when this one ended,
+ * and no link comes up for it.
+ */
+static int open_pairs(struct tri_worker *workers, uint32_t count, struct tri_worker *worker,
+                      struct tri_actor *interhost)
+{
+    uint32_t before = worker->neighbours.count;
+    int error = note_pairs(workers, count, interhost);
+    if (error == 0 && worker->neighbours.count > before) {
+        tri_remote_open(worker, interhost);
+    }
+    return error;
+}
+
 int tri_remote_load_neighbours(struct tri_worker *workers, uint32_t count)
 {
     int error = 0;
@@ -517,7 +558,8 @@ int tri_remote_load_neighbours(struct tri_worker *workers, uint32_t count)
         uint32_t key_count;
         struct tr_key *keys = keys_of(&workers[i].interhost_actors, &key_count);
         for (uint32_t at = 0; error == 0 && at < key_count; at++) {
-            error = note_pairs(workers, count, tri_actor_find(&workers[i], keys[at], 0));
+            struct tri_actor *interhost = tri_actor_find(&workers[i], keys[at], 0);
+            error = open_pairs(workers, count, &workers[i], interhost);
         }
         tr_free(keys);
     }

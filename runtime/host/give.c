@@ -19,6 +19,21 @@
  * left an interhost actor there; then step 4 gives nothing, and this host takes all of it back,
  * by the view that the refusal has. Its groups were never elsewhere, so nothing is loaded.
  *
+ * Groups go with their partitions when that is wanted (tri_give_want). Then, of the partitions that
+ * are named, before step 3:
+ *
+ *   a. freeze: none of their handlers runs any more (../move/leave.h). Calls that are open get a
+ *      moment to be answered; what waits longer, or has processes, is thawed, and stays;
+ *   b. part and flush: what this host's other groups said to them is in mailboxes;
+ *
+ * and behind it, before step 4:
+ *
+ *   c. unload: all of them is committed and forgotten here, and comes into the tables.
+ *
+ * What a refusal leaves with this host is loaded again, as what a lost host had (take.h): the next
+ * look shows it. Until step 4 is done the partitions are this host's for the database, so whoever
+ * takes it over finds all of them in the tables; from then on they are the other host's.
+ *
  * If the database does not answer in step 4, nobody knows what it has done, and it is asked again
  * until it says so. The epochs of the look tell what was given, and may have come back since, from
  * what was not. If this host is lost meanwhile, the database has the truth.
@@ -33,6 +48,7 @@
 #include "runtime/host/control.h"
 #include "runtime/host/interhost_thread.h"
 #include "runtime/members/registry.h"
+#include "runtime/move/leave.h"
 #include "runtime/store_open.h"
 
 #define VIEW_WAIT_NS 1000000
@@ -46,7 +62,23 @@ enum stage {
     STAGE_TOLD,     /* the same, and then it is given */
 };
 
-enum step { STEP_WITHHOLD, STEP_VIEW };
+/* How long calls of groups that are frozen may take to be answered, and how soon it is looked. */
+#define CALLS_NS 200000000ULL
+#define LOOK_NS 1000000
+
+/* Each round of flushes is behind the one before it (../move/leave.c). */
+#define FLUSH_ROUNDS 2
+
+enum step {
+    STEP_WITHHOLD,
+    STEP_VIEW,
+    STEP_FREEZE,
+    STEP_LOOK,
+    STEP_PART,
+    STEP_FLUSH,
+    STEP_FLUSHED,
+    STEP_UNLOAD,
+};
 
 struct tri_give {
     struct tr_adopting adopting; /* the first, so that steps find the rest */
@@ -58,6 +90,12 @@ struct tri_give {
     uint64_t sequence;                  /* of the log then, which the tables have to reach */
     uint64_t view;                      /* the last one that this host has made itself */
     uint64_t again_ns;                  /* not before */
+    bool is_wanted;
+    struct tri_member_shares wanted;                  /* what goes with all that lies there */
+    bool frozen[TR_PARTITIONS_MAX];                   /* no handler runs there */
+    uint8_t waits[TR_WORKERS_MAX][TR_PARTITIONS_MAX]; /* each worker's; enum tri_leave_wait */
+    uint64_t frozen_ns;                               /* since when */
+    struct tri_give_outcome outcome;
 };
 
 struct tri_give *tri_give_new(void)
@@ -103,9 +141,63 @@ static int look_for_view(struct tri_worker *worker, const struct tr_adopting *ad
     return worker->owners.view >= give->view ? 0 : TR_BUSY;
 }
 
+static struct tri_give *give_of(const struct tr_adopting *adopting)
+{
+    return (struct tri_give *)(uintptr_t)adopting;
+}
+
+static int freeze(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
+{
+    (void)at;
+    tri_leave_freeze(worker, give_of(adopting)->frozen);
+    return 0;
+}
+
+static int look_at_calls(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
+{
+    (void)at;
+    tri_leave_look(worker, give_of(adopting)->waits[worker->index]);
+    return 0;
+}
+
+static int part(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
+{
+    (void)adopting;
+    (void)at;
+    tri_leave_part(worker);
+    return 0;
+}
+
+static int flush(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
+{
+    (void)adopting;
+    (void)at;
+    tri_leave_flush(worker);
+    return 0;
+}
+
+static int look_for_flushes(struct tri_worker *worker, const struct tr_adopting *adopting,
+                            uint64_t at)
+{
+    (void)adopting;
+    return tri_leave_is_flushed(worker, (uint32_t)at + 1) ? 0 : TR_BUSY;
+}
+
+static int unload(struct tri_worker *worker, const struct tr_adopting *adopting, uint64_t at)
+{
+    (void)at;
+    return tri_leave_unload(worker, give_of(adopting)->frozen);
+}
+
 static const struct tri_adopt_step steps[] = {
     [STEP_WITHHOLD] = {withhold, false},
     [STEP_VIEW] = {look_for_view, true},
+    [STEP_FREEZE] = {freeze, false},
+    [STEP_LOOK] = {look_at_calls, false},
+    [STEP_PART] = {part, false},
+    [STEP_FLUSH] = {flush, false},
+    [STEP_FLUSHED] = {look_for_flushes, true},
+    [STEP_UNLOAD] = {unload, false},
 };
 
 /* ---- The program: asking. -------------------------------------------------------------------- */
@@ -115,6 +207,17 @@ static int ask(struct tri_give *give, struct tr_host *host, enum step step)
     give->adopting.host = host;
     give->adopting.steps = steps;
     return tri_adopting_ask(&give->adopting, (uint8_t)step, 1);
+}
+
+/* Asks until no worker is busy with it, as often as it is counted. */
+static int ask_until(struct tri_give *give, struct tr_host *host, enum step step, size_t count)
+{
+    int error = tri_adopting_ask(&give->adopting, (uint8_t)step, count);
+    while (error == TR_BUSY) {
+        tri_control_poll(host, VIEW_WAIT_NS);
+        error = tri_adopting_ask(&give->adopting, (uint8_t)step, count);
+    }
+    return error;
 }
 
 /* All that workers have cut is committed, and where in the log. */
@@ -220,17 +323,6 @@ static void read_owners(const struct tr_host *host, uint16_t *hosts)
     memcpy(hosts, host->shared.owners.hosts, sizeof host->shared.owners.hosts);
 }
 
-/* Each worker knows of the view, and what it has done before is committed. */
-static int wait_for_view(struct tri_give *give, struct tr_host *host)
-{
-    int error = ask(give, host, STEP_VIEW);
-    while (error == TR_BUSY) {
-        tri_control_poll(host, VIEW_WAIT_NS);
-        error = ask(give, host, STEP_VIEW);
-    }
-    return error;
-}
-
 /* Who has what from the view on, for the service, the workers and the program. */
 static int tell(struct tri_give *give, struct tr_host *host, uint64_t view, const uint16_t *hosts)
 {
@@ -239,7 +331,8 @@ static int tell(struct tri_give *give, struct tr_host *host, uint64_t view, cons
         return error;
     }
     give->view = view;
-    error = wait_for_view(give, host);
+    /* Each worker knows of the view, and what it has done before is committed. */
+    error = ask_until(give, host, STEP_VIEW, 1);
     return error != 0 ? error
                       : tri_owners_give(&host->shared.owners, view, hosts, TR_PARTITIONS_MAX);
 }
@@ -286,16 +379,205 @@ static int take_back(struct tri_give *give, struct tr_host *host, uint64_t view)
     return error != 0 ? error : release(give, host);
 }
 
+/*
+ * What was unloaded is loaded by the next look, which is as late as this view: this host has told
+ * itself that it is another's, and finds it among its own (follow.c).
+ */
+static void end_live(struct tri_give *give, const struct tr_host *host, uint64_t view, int reason)
+{
+    struct tri_give_outcome *outcome = &give->outcome;
+    for (size_t i = 0; i < give->shares.count; i++) {
+        outcome->given += give->shares.hosts[i] != 0 && reason == 0;
+    }
+    outcome->is_done = true;
+    outcome->reason = reason;
+    outcome->frozen_ns = tri_monotonic_ns(host->env) - give->frozen_ns;
+    give->stage = STAGE_IDLE;
+    give->view = view;
+    memset(give->frozen, 0, sizeof give->frozen);
+}
+
 static int hand_over(struct tri_give *give, struct tr_host *host, struct tri_registry *registry)
 {
     uint64_t view = 0;
     int error = tri_registry_give(registry, &give->shares, give->epochs, &view);
+    if (give->shares.are_live && (error == 0 || error == TR_INVALID)) {
+        end_live(give, host, view, error);
+        return 0;
+    }
     if (error == TR_INVALID) {
         return take_back(give, host, view);
     }
     if (error == 0) {
         give->stage = STAGE_IDLE;
         give->view = view;
+    }
+    return error;
+}
+
+/* ---- The program: with all that lies there. -------------------------------------------------- */
+
+void tri_give_want(struct tri_give *give, const struct tri_member_shares *shares)
+{
+    give->wanted = *shares;
+    give->wanted.are_live = true;
+    give->is_wanted = true;
+    give->outcome = (struct tri_give_outcome){.is_done = false};
+}
+
+bool tri_give_is_idle(const struct tri_give *give)
+{
+    return give->stage == STAGE_IDLE && !give->is_wanted;
+}
+
+const struct tri_give_outcome *tri_give_outcome_of(const struct tri_give *give)
+{
+    return &give->outcome;
+}
+
+/* Only what is this host's, but for what it speaks in, and goes to one that is known here. */
+static void list_wanted(struct tri_give *give, const struct tr_host *host,
+                        const struct tri_member_view *seen)
+{
+    bool may[TR_PARTITIONS_MAX];
+    list_own(host, seen, may);
+    give->shares = give->wanted;
+    give->is_wanted = false;
+    for (size_t i = 0; i < TR_PARTITIONS_MAX; i++) {
+        uint64_t to = i < give->shares.count ? give->shares.hosts[i] : 0;
+        bool is_known = to != 0 && to <= TR_HOST_NUMBER_MAX && i < seen->partition_count &&
+                        tri_directory_place(&host->shared.directory, (uint16_t)to) >= 0;
+        give->frozen[i] = is_known && may[i];
+        give->shares.hosts[i] = give->frozen[i] ? to : 0;
+    }
+    memcpy(give->epochs, seen->epochs, sizeof give->epochs);
+}
+
+static int freeze_all(struct tri_give *give, struct tr_host *host)
+{
+    int error = keep_withheld(give, host, give->frozen);
+    return error != 0 ? error : ask(give, host, STEP_FREEZE);
+}
+
+/* What keeps a partition here, as all workers have found it. */
+static uint8_t wait_of(const struct tri_give *give, const struct tr_host *host, size_t partition)
+{
+    uint8_t wait = TRI_LEAVE_FREE;
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        wait = give->waits[i][partition] > wait ? give->waits[i][partition] : wait;
+    }
+    return wait;
+}
+
+static int look_once(struct tri_give *give, struct tr_host *host, bool *waits_for_calls)
+{
+    memset(give->waits, 0, sizeof give->waits);
+    int error = ask(give, host, STEP_LOOK);
+    *waits_for_calls = false;
+    for (size_t i = 0; i < TR_PARTITIONS_MAX; i++) {
+        *waits_for_calls = *waits_for_calls || wait_of(give, host, i) == TRI_LEAVE_CALLS;
+    }
+    return error;
+}
+
+/* Those that wait for too long are thawed: nothing was done to them so far. */
+static int thaw_waiting(struct tri_give *give, struct tr_host *host)
+{
+    struct tri_give_outcome *outcome = &give->outcome;
+    for (size_t i = 0; i < TR_PARTITIONS_MAX; i++) {
+        uint8_t wait = give->frozen[i] ? wait_of(give, host, i) : TRI_LEAVE_FREE;
+        outcome->have_calls += wait == TRI_LEAVE_CALLS;
+        outcome->have_processes += wait == TRI_LEAVE_PROCESSES;
+        outcome->waits[i] = wait;
+        if (wait != TRI_LEAVE_FREE) {
+            give->frozen[i] = false;
+            give->shares.hosts[i] = 0;
+        }
+    }
+    return freeze_all(give, host);
+}
+
+static int wait_for_calls(struct tri_give *give, struct tr_host *host)
+{
+    bool waits = true;
+    int error = look_once(give, host, &waits);
+    while (error == 0 && waits && tri_monotonic_ns(host->env) - give->frozen_ns < CALLS_NS) {
+        tri_control_poll(host, LOOK_NS);
+        error = look_once(give, host, &waits);
+    }
+    return error != 0 ? error : thaw_waiting(give, host);
+}
+
+static int flush_all(struct tri_give *give, struct tr_host *host)
+{
+    int error = ask(give, host, STEP_PART);
+    for (size_t round = 1; error == 0 && round <= FLUSH_ROUNDS; round++) {
+        error = ask(give, host, STEP_FLUSH);
+        if (error == 0) {
+            error = ask_until(give, host, STEP_FLUSHED, round);
+        }
+    }
+    return error;
+}
+
+/* Behind this nothing of them is here, and the tables have it soon. */
+static int unload_all(struct tri_give *give, struct tr_host *host, uint64_t view)
+{
+    int error = flush_all(give, host);
+    if (error == 0) {
+        error = tell_gifts(give, host, view);
+    }
+    if (error == 0 && give->stage != STAGE_TOLD) {
+        error = TR_CLOSED; /* nobody could be told, and they have parted from the others */
+    }
+    if (error == 0) {
+        error = ask(give, host, STEP_UNLOAD);
+    }
+    give->is_committed = false;
+    return error;
+}
+
+/* Those that may go are unloaded; what does not answer is asked again by the next step. */
+static int begin_live(struct tri_give *give, struct tr_host *host,
+                      const struct tri_member_view *seen, struct tri_registry *registry)
+{
+    bool vacant[TR_PARTITIONS_MAX];
+    uint64_t view = 0;
+    int error = tri_registry_vacant(registry, vacant, &view);
+    if (error != 0) {
+        return error;
+    }
+    list_wanted(give, host, seen);
+    give->frozen_ns = tri_monotonic_ns(host->env);
+    error = freeze_all(give, host);
+    if (error == 0) {
+        error = wait_for_calls(give, host);
+    }
+    if (error == 0 && !has_gifts(&give->shares)) {
+        end_live(give, host, give->view, TR_BUSY);
+        return release(give, host);
+    }
+    return error != 0 ? error : unload_all(give, host, view);
+}
+
+static int go_on(struct tri_give *give, struct tr_host *host, const struct tri_member_view *seen);
+
+/* An error behind the freezing is one of this host: it ends, and the store has everything. */
+static int move(struct tri_give *give, struct tr_host *host, const struct tri_member_view *seen)
+{
+    struct tri_registry *registry = NULL;
+    int error = open_registry(host, &registry);
+    if (error == 0) {
+        error = begin_live(give, host, seen, registry);
+    }
+    tri_registry_close(registry);
+    if (error != 0 || give->stage != STAGE_TOLD) {
+        return error;
+    }
+    error = commit_all(give, host);
+    if (error == 0) {
+        tri_commit_log_catch_up(host->store);
+        error = go_on(give, host, seen);
     }
     return error;
 }
@@ -318,6 +600,9 @@ static int go_on(struct tri_give *give, struct tr_host *host, const struct tri_m
 /* What is busy comes again. That this host was fenced its membership finds out, with words. */
 int tri_give_step(struct tri_give *give, struct tr_host *host, const struct tri_member_view *seen)
 {
-    int error = give->stage == STAGE_IDLE ? begin(give, host, seen) : go_on(give, host, seen);
+    bool is_idle = give->stage == STAGE_IDLE;
+    int error = !is_idle          ? go_on(give, host, seen)
+                : give->is_wanted ? move(give, host, seen)
+                                  : begin(give, host, seen);
     return error == TR_BUSY || error == TR_FENCED ? 0 : error;
 }

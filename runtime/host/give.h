@@ -1,7 +1,8 @@
 /*
- * A host that works gives some of its partitions to one that has fewer, such as one that comes.
- * Only partitions in which nothing lies are given: no group moves. So two hosts never have a group,
- * and whoever gets a partition has nothing to load.
+ * A host that works gives some of its partitions to one that has fewer, such as one that comes:
+ * those in which nothing lies, so that whoever gets one has nothing to load. Others it gives when
+ * that is wanted, with all groups that lie there: they leave (../move/leave.h), and the other host
+ * loads them from the store. Two hosts never have a group.
  */
 #ifndef TR_RUNTIME_HOST_GIVE_H
 #define TR_RUNTIME_HOST_GIVE_H
@@ -22,6 +23,27 @@ void tri_give_free(struct tri_give *give);
  */
 TR_MUST_USE int tri_give_step(struct tri_give *give, struct tr_host *host,
                               const struct tri_member_view *seen);
+
+/* What came of what was wanted. */
+struct tri_give_outcome {
+    bool is_done;
+    int reason;          /* TR_BUSY: all of it waits; TR_INVALID: who should get it is not up */
+    uint64_t given;      /* partitions that the other hosts have now */
+    uint64_t have_calls; /* those that stay, since calls are open; or since processes run */
+    uint64_t have_processes;
+    uint8_t waits[TR_PARTITIONS_MAX]; /* what keeps each: enum tri_leave_wait */
+    uint64_t frozen_ns;               /* until the database had it */
+};
+
+/*
+ * The next step gives these partitions with all that lies there, as far as they are this host's;
+ * one that waits for calls or processes stays. Only while it is idle.
+ */
+void tri_give_want(struct tri_give *give, const struct tri_member_shares *shares);
+bool tri_give_is_idle(const struct tri_give *give);
+
+/* Of what was wanted last; valid as long as `give`. */
+const struct tri_give_outcome *tri_give_outcome_of(const struct tri_give *give);
 
 /* Whether a look is older than what this host has done itself since. */
 bool tri_give_is_past(const struct tri_give *give, const struct tri_member_view *seen);

@@ -14,6 +14,7 @@
 #include "runtime/host/dormant.h"
 #include "runtime/host/observe.h"
 #include "runtime/move/balance.h"
+#include "runtime/move/leave.h"
 #include "runtime/move/move.h"
 #include "runtime/watch/port.h"
 
@@ -183,6 +184,7 @@ static const struct {
     {&tr_move_flush_schema, tri_move_on_flush},
     {&tr_move_done_schema, tri_move_on_done},
     {&tr_move_forget_schema, tri_move_on_forget},
+    {&tr_leave_flush_schema, tri_leave_on_flush},
     {&tr_tap_open_schema, tri_tap_on_open},
     {&tr_tap_close_schema, tri_tap_on_close},
     {&tr_observe_schema, tri_observe_on_ask},

@@ -29,6 +29,7 @@ enum tri_actor_flag {
     TRI_ACTOR_OVERLOADED = 1 << 9,    /* its senders are muted until its mailbox is half empty */
     TRI_ACTOR_HELD = 1 << 10,         /* arrived by a move that is not complete: does not run */
     TRI_ACTOR_DORMANT = 1 << 11,      /* its group is dormant (host/dormant.h): does not run */
+    TRI_ACTOR_FROZEN = 1 << 12,       /* its group leaves this host (move/leave.h): does not run */
 };
 
 /* The kinds of edges: timers, and relations to other actors. */

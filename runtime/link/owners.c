@@ -100,6 +100,8 @@ static void set_host(struct tri_owners *owners, uint64_t view, size_t partition,
         owners->views[partition] = view;
         owners->hosts[partition] = host;
         owners->withheld[partition] = false;
+        owners->frozen[partition] = false;
+        owners->parted[partition] = false;
     }
 }
 

@@ -26,6 +26,8 @@ struct tri_owners {
     uint64_t views[TR_PARTITIONS_MAX];  /* in which each got that host; 0: before this one began */
     uint32_t epochs[TR_PARTITIONS_MAX]; /* of the own ones: how many hosts each has had before */
     bool withheld[TR_PARTITIONS_MAX];   /* of the own ones: no group begins there any more */
+    bool frozen[TR_PARTITIONS_MAX];     /* of the own ones: none runs there any more */
+    bool parted[TR_PARTITIONS_MAX];     /* of those: others speak to them as to another host's */
     uint32_t route_count;
     uint32_t route_capacity;
     struct tri_group_route *routes; /* sorted by group */
@@ -51,8 +53,8 @@ TR_MUST_USE int tri_owners_change(struct tri_owners *owners, uint64_t view, cons
                                   size_t count);
 
 /*
- * The same, and this host gives up what it has no more: nothing lies there, and no group begins
- * there (runtime/host/give.h).
+ * The same, and this host gives up what it has no more: nothing lies there, or what lies there is
+ * about to go (runtime/move/leave.h), and no group begins there (runtime/host/give.h).
  */
 TR_MUST_USE int tri_owners_give(struct tri_owners *owners, uint64_t view, const uint16_t *hosts,
                                 size_t count);
@@ -118,6 +120,13 @@ static inline uint32_t tri_owners_epoch(const struct tri_owners *owners, uint64_
 {
     uint64_t partition = tri_group_partition(group);
     return partition < TR_PARTITIONS_MAX ? owners->epochs[partition] : 0;
+}
+
+/* Whether the partition of a group has parted from the others of this host. */
+static inline bool tri_owners_is_parted(const struct tri_owners *owners, uint64_t group)
+{
+    uint64_t partition = tri_group_partition(group);
+    return partition < TR_PARTITIONS_MAX && owners->parted[partition];
 }
 
 /* The view in which the partition of a group got its host; 0: before this host began. */

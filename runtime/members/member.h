@@ -156,6 +156,7 @@ enum tri_member_finding tri_member_find(const struct tri_member_watch *watch,
 struct tri_member_shares {
     uint64_t hosts[TR_PARTITIONS_MAX];
     size_t count;
+    bool are_live; /* what lies in them goes with them (tri_registry_give) */
 };
 
 /*

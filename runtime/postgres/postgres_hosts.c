@@ -107,7 +107,8 @@ static const char find_vacant[] =
     " AND p.host = $1::bigint AND p.epoch = s.epoch"
 static const char count_kept[] =
     "SELECT count(*) FROM (" GIFTS ") AS p LEFT JOIN hosts h ON h.number = p.host"
-    " AND h.state = $5::bigint WHERE NOT (h.number IS NOT NULL AND " IS_VACANT ")";
+    " AND h.state = $5::bigint WHERE NOT (h.number IS NOT NULL AND ($6::bigint = 1 OR " IS_VACANT
+    "))";
 static const char hand_over[] =
     "UPDATE partitions t SET host = g.host, epoch = epoch + 1, view = $5::bigint"
     " FROM (" GIFTS ") AS g WHERE t.number = g.number";
@@ -565,11 +566,15 @@ int tri_postgres_find_vacant(struct tri_postgres *self, bool *vacant)
     return 0;
 }
 
-static int give(struct tri_postgres *self, const char *const *gifts, uint64_t view)
+static int give(struct tri_postgres *self, const char *const *gifts, bool are_live, uint64_t view)
 {
     char texts[2][NUMBER_BYTES];
-    const char *counting[] = {gifts[0], gifts[1], gifts[2], gifts[3],
-                              print(TRI_MEMBER_UP, texts[0])};
+    const char *counting[] = {gifts[0],
+                              gifts[1],
+                              gifts[2],
+                              gifts[3],
+                              print(TRI_MEMBER_UP, texts[0]),
+                              are_live ? "1" : "0"};
     const char *giving[] = {gifts[0], gifts[1], gifts[2], gifts[3], print(view, texts[1])};
     uint64_t kept = 0;
     int error = ask_number(self, count_kept, TR_COUNT_OF(counting), counting,
@@ -597,7 +602,7 @@ int tri_postgres_give(struct tri_postgres *self, const struct tri_member_shares 
     print_shares(shares, SHARES_EPOCHS, epochs, arrays + 2 * ARRAY_BYTES);
     const char *gifts[] = {print(self->host, text), arrays, arrays + ARRAY_BYTES,
                            arrays + 2 * ARRAY_BYTES};
-    int error = give(self, gifts, view);
+    int error = give(self, gifts, shares->are_live, view);
     tr_free(arrays);
     return error;
 }

@@ -120,6 +120,12 @@
 #define TR_MOVE_FORGET_FIELDS(FIELD, ARRAY) FIELD(key, actor, 1, 0)
 
 /*
+ * By a worker to each other: what it had sent before to groups that leave this host is before this
+ * (runtime/move/leave.h).
+ */
+#define TR_LEAVE_FLUSH_FIELDS(FIELD, ARRAY) FIELD(u32, worker, 1, 0)
+
+/*
  * An actor's image: the same bytes in the store, in a move and in an export. `name` is nil, the
  * number of an element, or text; `edges` an array of
  * [kind, group, serial, incarnation, id, due_ms]; `state` the body of the behaviour's state schema
@@ -196,6 +202,7 @@
     S(committed, 50, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_COMMITTED_FIELDS)         \
     S(busy, 51, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BUSY_FIELDS)                   \
     S(free, 52, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FREE_FIELDS)                   \
+    S(leave_flush, 53, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_LEAVE_FLUSH_FIELDS)     \
     S(activate, 470, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_ACTIVATE_FIELDS)
 
 TR_CONTROL_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

@@ -273,7 +273,7 @@ static size_t count_gifts(const struct model_registry *self, const struct tri_me
                        model->view.epochs[i] == epochs[i];
         const struct tri_member *member = find(model, shares->hosts[i]);
         bool is_up = member != NULL && member->state == TRI_MEMBER_UP;
-        *may_go = *may_go && (!is_gift || (is_up && !model->occupied[i]));
+        *may_go = *may_go && (!is_gift || (is_up && (shares->are_live || !model->occupied[i])));
         count += is_gift;
     }
     return count;
