@@ -93,6 +93,7 @@ struct tr_host_options {
      * hosts say to each other is encrypted. It listens where the others reach it.
      */
     bool is_member;
+    bool keeps_groups; /* it gives others no groups for balance, but those that are wanted there */
     /*
      * Called with `program` before groups of partitions come to a member that another host had, on
      * the thread of tr_host_follow: what they need is made ready, and read from the store, which
@@ -346,6 +347,9 @@ TR_MUST_USE int tr_host_take(struct tr_host *host, const struct tr_host_view *vi
  * host ends, the next call goes on.
  */
 TR_MUST_USE int tr_host_follow(struct tr_host *host);
+
+/* Whether it should follow now, and not only in a second. */
+bool tr_host_must_follow(const struct tr_host *host);
 
 /*
  * Shows each other host that is lost or has left, as the table said when it was taken over last

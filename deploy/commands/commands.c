@@ -42,6 +42,8 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_store,
     &tr_command_audit,
     &tr_command_hosts,
+    &tr_command_drain,
+    &tr_command_move,
     &tr_command_ping,
     &tr_command_config,
     &tr_command_plugins,

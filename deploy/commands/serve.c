@@ -15,6 +15,7 @@
 #include "deploy/commands/stand_by.h"
 #include "deploy/common/notify.h"
 #include "deploy/connect/connect.h"
+#include "deploy/engine/leave_hosts.h"
 #include "deploy/follow/follow_local.h"
 
 static void note_begin(struct tr_service_log *log, const struct tr_live *live)
@@ -31,6 +32,20 @@ static void note_begin(struct tr_service_log *log, const struct tr_live *live)
     if (count > 0) {
         snprintf(text, sizeof text, "%u unfinished execution%s on", count,
                  count == 1 ? " goes" : "s go");
+        tr_service_log_note(log, false, text);
+    }
+}
+
+/* What ends the host is said by whoever closes it. */
+static void hand_over(struct tr_service_log *log, struct tr_live *live)
+{
+    char text[160];
+    struct tr_leave_hosts left;
+    if (tr_leave_hosts(live, &left) == 0 && left.had > 0) {
+        (void)snprintf(text, sizeof text,
+                       "this host has handed over %llu of its %llu partitions in %.1f s",
+                       (unsigned long long)left.given, (unsigned long long)left.had,
+                       (double)left.took_ms / 1000);
         tr_service_log_note(log, false, text);
     }
 }
@@ -62,6 +77,7 @@ static enum tr_exit_status serve(const struct tr_invocation *invocation, struct 
     tr_notify("STOPPING=1");
     tr_desk_stop(desk);
     tr_serve_http_close(&port);
+    hand_over(log, live);
     tr_traces_close(traces);
     tr_service_log_last(log);
     tr_service_log_free(log);

@@ -137,6 +137,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .blobs = live->settings != NULL ? live->settings->blobs : NULL,
         .host_name = options->host_name,
         .is_member = live->is_member,
+        .keeps_groups = live->settings != NULL && live->settings->keeps_groups,
         .listen = live->is_member ? live->listen : NULL,
         .before_taking = tr_follow_hosts_prepare,
         .lease_ms = options->lease_ms,
@@ -559,7 +560,11 @@ int tr_live_watch(struct tr_live *live, int descriptor)
 int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)
 {
     bool is_long = live->is_member && timeout_ms > TR_FOLLOW_HOSTS_MS;
-    int error = tr_host_poll(live->host, live->events, is_long ? TR_FOLLOW_HOSTS_MS : timeout_ms);
+    timeout_ms = is_long ? TR_FOLLOW_HOSTS_MS : timeout_ms;
+    bool is_short =
+        live->is_member && timeout_ms > TR_FOLLOW_HOSTS_SOON_MS && tr_host_must_follow(live->host);
+    timeout_ms = is_short ? TR_FOLLOW_HOSTS_SOON_MS : timeout_ms;
+    int error = tr_host_poll(live->host, live->events, timeout_ms);
     if (error == 0) {
         error = tr_follow_hosts(live);
     }

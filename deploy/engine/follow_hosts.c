@@ -115,7 +115,7 @@ static int tell_machines(struct tr_live *live)
 int tr_follow_hosts(struct tr_live *live)
 {
     uint64_t now_ms = tr_live_now_ms(live);
-    if (!live->is_member || now_ms < live->follow_ms) {
+    if (!live->is_member || (now_ms < live->follow_ms && !tr_host_must_follow(live->host))) {
         return 0;
     }
     live->follow_ms = now_ms + TR_FOLLOW_HOSTS_MS;

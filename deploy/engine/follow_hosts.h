@@ -9,6 +9,7 @@
 
 /* How often an engine among others looks what has changed. */
 #define TR_FOLLOW_HOSTS_MS 1000
+#define TR_FOLLOW_HOSTS_SOON_MS 10 /* while something is on its way */
 
 /*
  * Before groups come: registers the graphs of their executions, from the store. Of struct

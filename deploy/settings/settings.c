@@ -522,6 +522,7 @@ static const struct tri_key keys[] = {
     {"host_address", tri_settings_read_host_address, 0},
     {"lease", tri_settings_read_lease, 0},
     {"process_lease", tri_settings_read_process_lease, 0},
+    {"balance", tri_settings_read_balance, 0},
     {"default_plugin", read_default_plugin, 0},
 };
 

@@ -121,6 +121,7 @@ struct tr_settings_file {
     const char *host_address;  /* IP:PORT; NULL: it does not work beside others */
     uint32_t lease_ms;         /* the same; 0: nothing is said */
     uint32_t process_lease_ms; /* the same */
+    bool keeps_groups;         /* `balance: off` */
     const char
         *store; /* of commands that name none: a folder or a locator; NULL: nothing is said */
 

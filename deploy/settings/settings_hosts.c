@@ -119,3 +119,18 @@ void tri_settings_read_process_lease(struct tri_definition *definition, const st
     read_span(definition, value, TRI_MEMBER_PROCESS_LEASE_MS_MIN, TRI_MEMBER_PROCESS_LEASE_MS_MAX,
               &((struct tr_settings_file *)target)->process_lease_ms);
 }
+
+/* Plain words of YAML for true and false are read as such. */
+void tri_settings_read_balance(struct tri_definition *definition, const struct tr_tree *value,
+                               void *target)
+{
+    struct tr_settings_file *settings = target;
+    bool is_on = tr_text_equal(value->text, tr_text_of("on"));
+    if (is_on || tr_text_equal(value->text, tr_text_of("off"))) {
+        settings->keeps_groups = !is_on;
+        return;
+    }
+    tri_report_add(definition->report, value->place, "InvalidValue",
+                   "'%.*s' is no value for '%.*s'\nwrite on or off", TRI_SHOWN(value->text),
+                   TRI_SHOWN(definition->key));
+}

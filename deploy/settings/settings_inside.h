@@ -100,6 +100,8 @@ void tri_settings_read_host_address(struct tri_definition *definition, const str
                                     void *target);
 void tri_settings_read_lease(struct tri_definition *definition, const struct tr_tree *value,
                              void *target);
+void tri_settings_read_balance(struct tri_definition *definition, const struct tr_tree *value,
+                               void *target);
 void tri_settings_read_process_lease(struct tri_definition *definition, const struct tr_tree *value,
                                      void *target);
 

@@ -164,6 +164,7 @@ static void send_frame(struct tri_interhost_service *service, struct tri_interho
     struct tr_interhost_frame head =
         tri_session_next_frame(&peer->session, service->directory->number, has_messages, now_ns);
     size_t size = 0;
+    head.view = service->made_view;
     uint8_t *data = make_frame(peer, &head, &size);
     int error = data == NULL ? TR_MEMORY : tri_wire_send(service->wire, peer->number, data, size);
     peer->size = 0;
@@ -213,6 +214,22 @@ static void take_peer(struct tri_interhost_service *service, struct tr_bytes byt
     service->counts.peers_refused += error != 0;
 }
 
+/* The others hear of it at once. */
+static void take_view(struct tri_interhost_service *service, struct tr_bytes bytes, uint64_t now_ns)
+{
+    struct tr_interhost_view told;
+    if (tr_interhost_view_unpack(tr_envelope_body(bytes.data),
+                                 tr_envelope_get(bytes.data, 8, version), &told) != 0) {
+        return;
+    }
+    service->made_view = told.view;
+    for (uint32_t i = 0; i < service->peer_count; i++) {
+        if (service->peers[i].session.is_up) {
+            send_frame(service, &service->peers[i], now_ns);
+        }
+    }
+}
+
 /* To an interhost actor of this host, whose worker of origin has it. */
 static void pass_in(struct tri_interhost_service *service, struct tr_bytes message)
 {
@@ -242,6 +259,10 @@ static void take_message(struct tri_interhost_service *service, struct tr_bytes 
     }
     if (tr_envelope_get(bytes.data, 16, type) == tr_interhost_peer_schema.id) {
         take_peer(service, bytes);
+        return;
+    }
+    if (tr_envelope_get(bytes.data, 16, type) == tr_interhost_view_schema.id) {
+        take_view(service, bytes, now_ns);
         return;
     }
     uint64_t group = tr_envelope_get(bytes.data, 64, to_group);
@@ -350,6 +371,7 @@ static void take_frame(struct tri_interhost_service *service, struct tr_bytes by
         return;
     }
     unsigned news = tri_session_receive(&peer->session, &head, rest.size > 0, now_ns);
+    service->heard_view = head.view > service->heard_view ? head.view : service->heard_view;
     tell_news(service, peer, news);
     if ((news & TRI_SESSION_TAKE) != 0) {
         service->counts.frames_taken++;

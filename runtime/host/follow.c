@@ -36,7 +36,8 @@ struct tri_follow {
     size_t told_count;
     struct tr_peer peers[TR_HOSTS_MAX]; /* at the start */
     struct tri_give *give;
-    bool is_busy; /* it is at it, and waits */
+    uint64_t heard; /* of another host's change, of which it was looked */
+    bool is_busy;   /* it is at it, and waits */
     int (*before_taking)(void *program, const bool *partitions, size_t count);
 };
 
@@ -138,6 +139,9 @@ int tri_follow_begin(struct tr_host *host, struct tr_host_options *options, char
     follow->give = tri_give_new();
     if (follow->give == NULL) {
         return TR_MEMORY;
+    }
+    if (options->keeps_groups) {
+        tri_give_keep(follow->give);
     }
     follow->records = options->records;
     follow->record_count = options->record_count;
@@ -283,6 +287,18 @@ static int prepare_program(const struct tr_host *host, const struct tri_follow *
     return follow->before_taking(host->shared.program, gained, view->count);
 }
 
+/* Only for people, who see for how long it was frozen. */
+static void say_open(const struct tr_host *host)
+{
+    struct tri_registry *registry = NULL;
+    if (tri_store_registry_open(host->folder, NULL, false, NULL, &registry) == 0) {
+        registry->self = host->store->host;
+        registry->incarnation = host->store->incarnation;
+        (void)!tri_registry_open_moved(registry);
+    }
+    tri_registry_close(registry);
+}
+
 static int take(struct tr_host *host, const struct tri_follow *follow,
                 const struct tr_host_view *view)
 {
@@ -304,6 +320,9 @@ static int take(struct tr_host *host, const struct tri_follow *follow,
         error = tr_host_take(host, view, store);
     }
     tri_store_close(store);
+    if (error == 0) {
+        say_open(host);
+    }
     return error;
 }
 
@@ -336,8 +355,27 @@ static int learn(struct tr_host *host, struct tri_follow *follow)
     return error;
 }
 
+/* Whether another host has changed something since, or this one has more to give. */
+bool tr_host_must_follow(const struct tr_host *host)
+{
+    const struct tri_follow *follow = host->follow;
+    return follow != NULL && !follow->is_busy &&
+           (atomic_load(&host->heard_view) > follow->heard || tri_give_has_more(follow->give));
+}
+
+static void look_now(struct tr_host *host, struct tri_follow *follow)
+{
+    uint64_t heard = atomic_load(&host->heard_view);
+    bool is_needed = heard > follow->heard && heard > follow->view;
+    follow->heard = heard;
+    if (is_needed || tri_give_has_more(follow->give)) {
+        tri_membership_look_now(host->membership);
+    }
+}
+
 static int follow_seen(struct tr_host *host, struct tri_follow *follow)
 {
+    look_now(host, follow);
     bool has_seen = tri_membership_view(host->membership, &follow->seen);
     if (!has_seen || tri_give_is_past(follow->give, &follow->seen)) {
         return 0;

@@ -66,6 +66,15 @@ enum stage {
 #define CALLS_NS 200000000ULL
 #define LOOK_NS 1000000
 
+/*
+ * How many partitions go at once with what lies there: of a host that is drained, and for balance.
+ * And how long one stays alone that has waited for calls, or for processes.
+ */
+#define DRAINED_AT_ONCE 64
+#define BALANCED_AT_ONCE 8
+#define CALLS_AGAIN_NS 1000000000ULL
+#define PROCESSES_AGAIN_NS 3000000000ULL
+
 /* Each round of flushes is behind the one before it (../move/leave.c). */
 #define FLUSH_ROUNDS 2
 
@@ -91,6 +100,10 @@ struct tri_give {
     uint64_t view;                      /* the last one that this host has made itself */
     uint64_t again_ns;                  /* not before */
     bool is_wanted;
+    bool has_more;      /* what was given last was not all of it */
+    bool is_even;       /* it gives nothing for balance but what is empty */
+    bool lacks_vacancy; /* a look has found nothing empty, and others have fewer */
+    uint64_t stays_ns[TR_PARTITIONS_MAX];             /* each until then, since it has waited */
     struct tri_member_shares wanted;                  /* what goes with all that lies there */
     bool frozen[TR_PARTITIONS_MAX];                   /* no handler runs there */
     uint8_t waits[TR_WORKERS_MAX][TR_PARTITIONS_MAX]; /* each worker's; enum tri_leave_wait */
@@ -238,6 +251,9 @@ static int commit_all(struct tri_give *give, struct tr_host *host)
 static int settle(struct tri_give *give, struct tr_host *host)
 {
     int error = give->is_committed ? 0 : commit_all(give, host);
+    if (error == 0) {
+        tri_commit_log_catch_up(host->store);
+    }
     bool is_behind = error == 0 && tri_commit_log_lag(host->store).applied < give->sequence;
     return is_behind ? TR_BUSY : error;
 }
@@ -286,6 +302,69 @@ static void list_own(const struct tr_host *host, const struct tri_member_view *s
     memset(may, 0, TR_PARTITIONS_MAX * sizeof *may);
     for (size_t i = 0; i < seen->partition_count; i++) {
         may[i] = i != voice && seen->partitions[i] == host->store->host;
+    }
+}
+
+/* Only so many, so that none stands still for long. */
+static void cut_short(struct tri_member_shares *shares, size_t most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < shares->count; i++) {
+        count += shares->hosts[i] != 0;
+        shares->hosts[i] = count <= most ? shares->hosts[i] : 0;
+    }
+}
+
+/* Those of its own that have not waited just now. */
+static void list_ready(const struct tri_give *give, const struct tr_host *host,
+                       const struct tri_member_view *seen, bool *may)
+{
+    uint64_t now_ns = tri_monotonic_ns(host->env);
+    list_own(host, seen, may);
+    for (size_t i = 0; i < seen->partition_count; i++) {
+        may[i] = may[i] && give->stays_ns[i] <= now_ns;
+    }
+}
+
+/* That of the voice, too, so that it is said why it stays (note_voice). */
+static void list_asked(const struct tri_member_view *seen, uint64_t self, const bool *may,
+                       uint64_t voice, struct tri_member_shares *shares)
+{
+    *shares = (struct tri_member_shares){.count = seen->partition_count};
+    for (size_t i = 0; i < seen->partition_count; i++) {
+        const struct tri_member *to = tri_member_view_find(seen, seen->wanted[i]);
+        bool goes = (may[i] || i == voice) && to != NULL && to->state == TRI_MEMBER_UP &&
+                    to->number != self && seen->partitions[i] == self;
+        shares->hosts[i] = goes ? to->number : 0;
+    }
+}
+
+/*
+ * What goes with all that lies there, if any does: what somebody wants elsewhere; all of a host
+ * that is drained; and what makes the hosts even, when nothing empty is left.
+ */
+static void plan(struct tri_give *give, const struct tr_host *host,
+                 const struct tri_member_view *seen)
+{
+    bool may[TR_PARTITIONS_MAX];
+    uint64_t self = host->store->host;
+    const struct tri_member *own = tri_member_view_find(seen, self);
+    bool is_drained = own != NULL && own->is_drained;
+    struct tri_member_shares shares;
+    give->has_more = false;
+    list_ready(give, host, seen, may);
+    uint64_t voice = tri_group_partition(host->shared.voice);
+    bool is_silent =
+        voice < TR_PARTITIONS_MAX && give->stays_ns[voice] <= tri_monotonic_ns(host->env);
+    list_asked(seen, self, may, is_silent ? voice : TR_PARTITIONS_MAX, &shares);
+    if (!has_gifts(&shares) && (is_drained || (give->lacks_vacancy && !give->is_even))) {
+        tri_member_spread(seen, self, may, &shares);
+        cut_short(&shares, is_drained ? DRAINED_AT_ONCE : BALANCED_AT_ONCE);
+        give->has_more = is_drained && has_gifts(&shares);
+        give->lacks_vacancy = give->lacks_vacancy && has_gifts(&shares);
+    }
+    if (has_gifts(&shares)) {
+        tri_give_want(give, &shares);
     }
 }
 
@@ -363,6 +442,7 @@ static int look(struct tri_give *give, struct tr_host *host, const struct tri_me
     }
     error = choose(give, host, seen, vacant);
     if (error == 0 && !has_gifts(&give->shares)) {
+        give->lacks_vacancy = true;
         return release(give, host);
     }
     return error != 0 ? error : tell_gifts(give, host, view);
@@ -383,11 +463,15 @@ static int take_back(struct tri_give *give, struct tr_host *host, uint64_t view)
  * What was unloaded is loaded by the next look, which is as late as this view: this host has told
  * itself that it is another's, and finds it among its own (follow.c).
  */
-static void end_live(struct tri_give *give, const struct tr_host *host, uint64_t view, int reason)
+static void end_live(struct tri_give *give, struct tr_host *host, uint64_t view, int reason)
 {
     struct tri_give_outcome *outcome = &give->outcome;
     for (size_t i = 0; i < give->shares.count; i++) {
-        outcome->given += give->shares.hosts[i] != 0 && reason == 0;
+        bool is_meant = give->shares.hosts[i] != 0;
+        outcome->given += is_meant && reason == 0;
+        if (is_meant && reason != 0) {
+            give->stays_ns[i] = tri_monotonic_ns(host->env) + AGAIN_NS;
+        }
     }
     outcome->is_done = true;
     outcome->reason = reason;
@@ -395,11 +479,15 @@ static void end_live(struct tri_give *give, const struct tr_host *host, uint64_t
     give->stage = STAGE_IDLE;
     give->view = view;
     memset(give->frozen, 0, sizeof give->frozen);
+    if (outcome->given > 0) {
+        (void)!tri_interhost_thread_tell_view(host, view); /* else they look within a second */
+    }
 }
 
 static int hand_over(struct tri_give *give, struct tr_host *host, struct tri_registry *registry)
 {
     uint64_t view = 0;
+    give->shares.frozen_us = (tri_monotonic_ns(host->env) - give->frozen_ns) / 1000;
     int error = tri_registry_give(registry, &give->shares, give->epochs, &view);
     if (give->shares.are_live && (error == 0 || error == TR_INVALID)) {
         end_live(give, host, view, error);
@@ -423,6 +511,16 @@ void tri_give_want(struct tri_give *give, const struct tri_member_shares *shares
     give->wanted.are_live = true;
     give->is_wanted = true;
     give->outcome = (struct tri_give_outcome){.is_done = false};
+}
+
+void tri_give_keep(struct tri_give *give)
+{
+    give->is_even = true;
+}
+
+bool tri_give_has_more(const struct tri_give *give)
+{
+    return give->stage != STAGE_IDLE || give->has_more;
 }
 
 bool tri_give_is_idle(const struct tri_give *give)
@@ -484,12 +582,15 @@ static int look_once(struct tri_give *give, struct tr_host *host, bool *waits_fo
 static int thaw_waiting(struct tri_give *give, struct tr_host *host)
 {
     struct tri_give_outcome *outcome = &give->outcome;
+    outcome->waits.count = TR_PARTITIONS_MAX;
     for (size_t i = 0; i < TR_PARTITIONS_MAX; i++) {
         uint8_t wait = give->frozen[i] ? wait_of(give, host, i) : TRI_LEAVE_FREE;
         outcome->have_calls += wait == TRI_LEAVE_CALLS;
         outcome->have_processes += wait == TRI_LEAVE_PROCESSES;
-        outcome->waits[i] = wait;
+        outcome->waits.hosts[i] = wait;
         if (wait != TRI_LEAVE_FREE) {
+            give->stays_ns[i] =
+                give->frozen_ns + (wait == TRI_LEAVE_CALLS ? CALLS_AGAIN_NS : PROCESSES_AGAIN_NS);
             give->frozen[i] = false;
             give->shares.hosts[i] = 0;
         }
@@ -537,6 +638,19 @@ static int unload_all(struct tri_give *give, struct tr_host *host, uint64_t view
     return error;
 }
 
+/* What is wanted elsewhere may be where this host speaks itself. */
+static void note_voice(struct tri_give *give, const struct tr_host *host,
+                       const struct tri_member_view *seen)
+{
+    uint64_t voice = tri_group_partition(host->shared.voice);
+    if (voice < seen->partition_count && seen->wanted[voice] != 0 &&
+        seen->partitions[voice] == host->store->host) {
+        give->outcome.waits.count = TR_PARTITIONS_MAX;
+        give->outcome.waits.hosts[voice] = TRI_MEMBER_WAITS_HOST;
+        give->stays_ns[voice] = tri_monotonic_ns(host->env) + AGAIN_NS;
+    }
+}
+
 /* Those that may go are unloaded; what does not answer is asked again by the next step. */
 static int begin_live(struct tri_give *give, struct tr_host *host,
                       const struct tri_member_view *seen, struct tri_registry *registry)
@@ -552,6 +666,10 @@ static int begin_live(struct tri_give *give, struct tr_host *host,
     error = freeze_all(give, host);
     if (error == 0) {
         error = wait_for_calls(give, host);
+    }
+    note_voice(give, host, seen);
+    if (error == 0 && has_gifts(&give->outcome.waits)) {
+        (void)!tri_registry_stay(registry, &give->outcome.waits); /* only for people */
     }
     if (error == 0 && !has_gifts(&give->shares)) {
         end_live(give, host, give->view, TR_BUSY);
@@ -574,12 +692,7 @@ static int move(struct tri_give *give, struct tr_host *host, const struct tri_me
     if (error != 0 || give->stage != STAGE_TOLD) {
         return error;
     }
-    error = commit_all(give, host);
-    if (error == 0) {
-        tri_commit_log_catch_up(host->store);
-        error = go_on(give, host, seen);
-    }
-    return error;
+    return go_on(give, host, seen);
 }
 
 static int go_on(struct tri_give *give, struct tr_host *host, const struct tri_member_view *seen)
@@ -601,6 +714,9 @@ static int go_on(struct tri_give *give, struct tr_host *host, const struct tri_m
 int tri_give_step(struct tri_give *give, struct tr_host *host, const struct tri_member_view *seen)
 {
     bool is_idle = give->stage == STAGE_IDLE;
+    if (is_idle && !give->is_wanted) {
+        plan(give, host, seen);
+    }
     int error = !is_idle          ? go_on(give, host, seen)
                 : give->is_wanted ? move(give, host, seen)
                                   : begin(give, host, seen);

@@ -31,7 +31,7 @@ struct tri_give_outcome {
     uint64_t given;      /* partitions that the other hosts have now */
     uint64_t have_calls; /* those that stay, since calls are open; or since processes run */
     uint64_t have_processes;
-    uint8_t waits[TR_PARTITIONS_MAX]; /* what keeps each: enum tri_leave_wait */
+    struct tri_member_shares waits; /* what keeps each, in place of hosts: enum tri_member_wait */
     uint64_t frozen_ns;               /* until the database had it */
 };
 
@@ -41,6 +41,12 @@ struct tri_give_outcome {
  */
 void tri_give_want(struct tri_give *give, const struct tri_member_shares *shares);
 bool tri_give_is_idle(const struct tri_give *give);
+
+/* Whether it goes on without waiting for a second, as what is left has nothing to wait for. */
+bool tri_give_has_more(const struct tri_give *give);
+
+/* Gives nothing that is not empty but what is wanted. */
+void tri_give_keep(struct tri_give *give);
 
 /* Of what was wanted last; valid as long as `give`. */
 const struct tri_give_outcome *tri_give_outcome_of(const struct tri_give *give);

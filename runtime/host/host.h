@@ -60,6 +60,7 @@ struct tr_host {
     uint32_t unclaimed_ms;
     const struct tr_exchange *exchange;
     struct tri_watchdog *watchdog;     /* while the host runs */
+    atomic_uint_fast64_t heard_view;   /* that another host has made; by the interhost thread */
     struct tri_follow *follow;         /* of a host that works beside others; NULL: it is none */
     struct tri_membership *membership; /* of a store that has hosts; NULL: it has none */
     struct tri_process_hosts process_hosts;

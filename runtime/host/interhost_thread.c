@@ -46,6 +46,22 @@ static int open_ends(struct tri_interhost_thread *thread)
     return error;
 }
 
+/* The program looks at once when another host has changed something. */
+static void pass_view(struct tri_interhost_thread *thread)
+{
+    struct tri_interhost_service *service = &thread->service;
+    const struct tr_interhost_view told = {.view = service->heard_view};
+    struct tr_envelope envelope = {.kind = TR_KIND_CONTROL,
+                                   .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
+                                   .to_serial = TR_SERVICE_CONTROL};
+    uint64_t before = atomic_exchange(&thread->host->heard_view, service->heard_view);
+    if (before != service->heard_view) {
+        (void)!tri_sender_send(&service->sender, TRI_PLACE_CONTROL, &envelope,
+                               &tr_interhost_view_schema, &told); /* only wakes it */
+        tri_sender_flush(&service->sender);
+    }
+}
+
 /* The thread owns the sessions and both ends of its links until it is joined. */
 static void *interhost_main(void *argument)
 {
@@ -53,7 +69,9 @@ static void *interhost_main(void *argument)
     struct tri_interhost_service *service = &thread->service;
     while (!atomic_load_explicit(&thread->is_stopping, memory_order_acquire) &&
            service->error == 0) {
-        if (!tri_interhost_service_step(service)) {
+        bool did = tri_interhost_service_step(service);
+        pass_view(thread);
+        if (!did) {
             tri_channel_wait_also(service->sender.link, tri_wire_descriptor(service->wire),
                                   tri_interhost_service_idle_ns(service));
         }
@@ -123,6 +141,12 @@ int tri_interhost_thread_tell_peer(struct tr_host *host, const struct tr_peer *p
         .address = address,
         .key = {.data = peer->key, .size = peer->key != NULL ? TR_WIRE_KEY_BYTES : 0}};
     return tell(host, &tr_interhost_peer_schema, &told);
+}
+
+int tri_interhost_thread_tell_view(struct tr_host *host, uint64_t view)
+{
+    const struct tr_interhost_view told = {.view = view};
+    return tell(host, &tr_interhost_view_schema, &told);
 }
 
 /* Whether all hosts are known; `*loses`: this one would have a partition no more. */

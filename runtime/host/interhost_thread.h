@@ -42,4 +42,7 @@ void tri_interhost_thread_request_stop(struct tri_interhost_thread *thread);
 /* Ends it: unsent messages are sent again by a later start. NULL is fine. */
 void tri_interhost_thread_stop(struct tri_interhost_thread *thread);
 
+/* This host has made a view: the others look at once. */
+TR_MUST_USE int tri_interhost_thread_tell_view(struct tr_host *host, uint64_t view);
+
 #endif

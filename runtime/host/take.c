@@ -334,7 +334,18 @@ static int compare_ops(const void *a, const void *b)
     return tri_op_compare(a, b);
 }
 
-/* All that comes, partition by partition, and put into the order of an adoption. */
+/* Behind the partitions that come and lie beside each other; the first: it does not come. */
+static size_t end_of_gained(const struct tr_host *host, const struct tr_host_view *view,
+                            size_t first)
+{
+    size_t end = first;
+    while (end < view->count && is_gained(host, view, end)) {
+        end++;
+    }
+    return end;
+}
+
+/* All that comes, as few ranges as it takes, and put into the order of an adoption. */
 static int read_groups(struct tri_take *take, struct tr_host *host, struct tri_store *store)
 {
     const struct tri_store_visitor visitor = {.self = take,
@@ -343,12 +354,15 @@ static int read_groups(struct tri_take *take, struct tr_host *host, struct tri_s
                                               .page = keep_page,
                                               .message = keep_message};
     int error = 0;
-    for (size_t i = 0; error == 0 && i < take->view->count; i++) {
+    size_t end = 0;
+    for (size_t i = 0; error == 0 && i < take->view->count; i = end) {
+        end = end_of_gained(host, take->view, i);
         const struct tri_group_range range = {tri_partition_origin(i),
-                                              tri_partition_origin(i + 1) - 1};
-        if (is_gained(host, take->view, i)) {
+                                              tri_partition_origin(end) - 1};
+        if (end > i) {
             error = tri_store_load_groups(store, range, &visitor);
         }
+        end = end > i ? end : i + 1;
     }
     if (error == 0 && take->op_count > 1) {
         qsort(take->ops, take->op_count, sizeof take->ops[0], compare_ops);

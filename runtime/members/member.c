@@ -191,7 +191,7 @@ void tri_member_divide(const struct tri_member_view *view, uint64_t lost, uint64
         const struct tri_member *member = &view->members[i];
         if (member->number == taker) {
             receivers[0].owned = member->owned;
-        } else if (member->number != lost && does_work(member)) {
+        } else if (member->number != lost && does_work(member) && !member->is_drained) {
             receivers[count++] = (struct receiver){member->number, member->owned};
         }
     }
@@ -234,6 +234,19 @@ static size_t find_gift(const struct tri_member_view *view, uint64_t self, const
     return end;
 }
 
+/* All that it may give, each to the one that has fewest then. */
+static void spread_drained(const struct tri_member_view *view, uint64_t self, const bool *may,
+                           struct receiver *hosts, size_t count, struct tri_member_shares *shares)
+{
+    for (size_t i = 0; count > 0 && i < view->partition_count; i++) {
+        if (view->partitions[i] == self && (may == NULL || may[i])) {
+            struct receiver *fewest = find_fewest(hosts, count);
+            shares->hosts[i] = fewest->host;
+            fewest->owned++;
+        }
+    }
+}
+
 /* All of them find the same, each by itself, as long as they look at the same view. */
 void tri_member_spread(const struct tri_member_view *view, uint64_t self, const bool *may,
                        struct tri_member_shares *shares)
@@ -241,12 +254,18 @@ void tri_member_spread(const struct tri_member_view *view, uint64_t self, const 
     struct receiver hosts[TRI_MEMBERS_MAX];
     size_t count = 0;
     size_t end = view->partition_count;
+    bool is_drained = false;
     *shares = (struct tri_member_shares){.count = view->partition_count};
     for (size_t i = 0; i < view->count; i++) {
         const struct tri_member *member = &view->members[i];
-        if (listens(member)) {
+        if (listens(member) && !member->is_drained) {
             hosts[count++] = (struct receiver){member->number, member->owned};
         }
+        is_drained = is_drained || (member->number == self && member->is_drained);
+    }
+    if (is_drained) {
+        spread_drained(view, self, may, hosts, count, shares);
+        return;
     }
     while (count > 1) {
         struct receiver *most = find_most(hosts, count);
@@ -273,6 +292,9 @@ const char *tri_member_show(const struct tri_member *member)
     }
     if (member->silent_ms >= member->lease_ms) {
         return "suspected";
+    }
+    if (member->owned > 0 && member->is_drained) {
+        return "drained";
     }
     return member->owned > 0 ? "up" : listens(member) ? "joining" : "standing by";
 }

@@ -98,6 +98,24 @@ struct tri_member {
     char address[TR_HOST_ADDRESS_BYTES]; /* where it listens to others; "": nowhere */
     bool has_key;
     uint8_t key[TR_WIRE_KEY_BYTES]; /* its public one */
+    bool is_drained;                /* it gives all that it can, and gets nothing */
+};
+
+/* What keeps a partition where it is, of several the one that may take longest. */
+enum tri_member_wait {
+    TRI_MEMBER_WAITS_NOT,
+    TRI_MEMBER_WAITS_CALLS,     /* calls that are not answered yet */
+    TRI_MEMBER_WAITS_PROCESSES, /* processes that run there, or their files */
+    TRI_MEMBER_WAITS_HOST,      /* the host speaks in it itself, until it ends */
+};
+
+/* How far the move of a partition is. */
+struct tri_member_move {
+    uint64_t host;
+    uint64_t wanted;    /* at which host; 0: it stays */
+    uint64_t waits;     /* enum tri_member_wait */
+    uint64_t frozen_us; /* for how long its groups stood still when it moved last */
+    bool is_frozen;     /* they still do: its host has not loaded them yet */
 };
 
 /* One look: all hosts in the order of their numbers, and which has which partition of the work. */
@@ -106,6 +124,7 @@ struct tri_member_view {
     size_t count;
     uint64_t partitions[TR_PARTITIONS_MAX]; /* the host of each; 0: nobody yet */
     uint32_t epochs[TR_PARTITIONS_MAX];     /* how many hosts each has had */
+    uint64_t wanted[TR_PARTITIONS_MAX];     /* at which host each is wanted; 0: it stays */
     size_t partition_count;
     uint64_t owner;  /* the host of the first; 0: nobody yet */
     uint64_t view;   /* the number of the last change of owners or members */
@@ -156,7 +175,8 @@ enum tri_member_finding tri_member_find(const struct tri_member_watch *watch,
 struct tri_member_shares {
     uint64_t hosts[TR_PARTITIONS_MAX];
     size_t count;
-    bool are_live; /* what lies in them goes with them (tri_registry_give) */
+    bool are_live;      /* what lies in them goes with them (tri_registry_give) */
+    uint64_t frozen_us; /* and stood still for so long until then */
 };
 
 /*
@@ -171,7 +191,7 @@ void tri_member_divide(const struct tri_member_view *view, uint64_t lost, uint64
  * What a host gives of its partitions to others that have fewer of them, live, and say where they
  * listen: so many that no two of them are more than one apart, once each has given its part. Those
  * that it may not give (`may`; NULL: it may give all) it keeps; it gives its last ones first. A
- * host that listens and has none is one that comes.
+ * host that listens and has none is one that comes. One that is drained gives all, and gets none.
  */
 void tri_member_spread(const struct tri_member_view *view, uint64_t self, const bool *may,
                        struct tri_member_shares *shares);

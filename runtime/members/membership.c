@@ -34,6 +34,7 @@ struct tri_membership {
     uint64_t renewals;
     uint64_t wanted_processes; /* what is to be written down */
     bool is_write_due;         /* before the next beat */
+    bool is_look_due;          /* at once, whenever the next beat is */
 };
 
 /* ---- Asked by others. ------------------------------------------------------------------------ */
@@ -76,12 +77,35 @@ bool tri_membership_view(const struct tri_membership *membership, struct tri_mem
     return has_looked;
 }
 
+/* The end of a wait, so many milliseconds from now. */
+static struct timespec behind_ms(uint64_t span_ms)
+{
+    uint64_t end_us = tri_clock_us(CLOCK_MONOTONIC) + span_ms * 1000;
+    return (struct timespec){.tv_sec = (time_t)(end_us / 1000000),
+                             .tv_nsec = (long)(end_us % 1000000) * 1000};
+}
+
+void tri_membership_look_now(struct tri_membership *membership)
+{
+    const struct timespec end = behind_ms(TRI_MEMBER_BEAT_MS);
+    int waited = 0;
+    (void)pthread_mutex_lock(&membership->mutex);
+    uint64_t before = membership->renewals;
+    membership->is_look_due = true;
+    (void)pthread_cond_broadcast(&membership->changed);
+    while (waited == 0 && membership->renewals == before && !membership->is_stopping) {
+        waited =
+            pthread_cond_clockwait(&membership->changed, &membership->mutex, CLOCK_MONOTONIC, &end);
+    }
+    (void)pthread_mutex_unlock(&membership->mutex);
+}
+
 void tri_membership_keep(struct tri_membership *membership, enum tri_member_processes processes)
 {
     (void)pthread_mutex_lock(&membership->mutex);
     membership->wanted_processes = processes;
     membership->is_write_due = true;
-    (void)pthread_cond_signal(&membership->changed);
+    (void)pthread_cond_broadcast(&membership->changed);
     (void)pthread_mutex_unlock(&membership->mutex);
 }
 
@@ -198,6 +222,7 @@ static void publish(struct tri_membership *self, const struct tri_member *own)
     want_processes(self, are_there, own);
     memcpy(&self->view, &self->looked, sizeof self->view);
     self->renewals++;
+    (void)pthread_cond_broadcast(&self->changed);
     if (are_there) {
         self->process_lease_ms = own->process_lease_ms;
     }
@@ -275,21 +300,24 @@ static bool beat(struct tri_membership *self)
     return true;
 }
 
-/* Waits until a time of the steady clock, whatever the wall clock does; whether to go on. */
-static bool wait_until(struct tri_membership *self, uint64_t time_ms)
+/*
+ * Waits until a time of the steady clock, whatever the wall clock does; whether to go on, and
+ * whether it is time to look.
+ */
+static bool wait_until(struct tri_membership *self, uint64_t time_ms, bool *looks)
 {
     (void)pthread_mutex_lock(&self->mutex);
-    while (!self->is_stopping && !self->is_write_due) {
+    while (!self->is_stopping && !self->is_write_due && !self->is_look_due) {
         uint64_t now_ms = tri_monotonic_ms();
         if (now_ms >= time_ms) {
             break;
         }
-        uint64_t end_us = tri_clock_us(CLOCK_MONOTONIC) + (time_ms - now_ms) * 1000;
-        const struct timespec end = {.tv_sec = (time_t)(end_us / 1000000),
-                                     .tv_nsec = (long)(end_us % 1000000) * 1000};
+        const struct timespec end = behind_ms(time_ms - now_ms);
         (void)pthread_cond_clockwait(&self->changed, &self->mutex, CLOCK_MONOTONIC, &end);
     }
     bool goes_on = !self->is_stopping;
+    *looks = self->is_look_due || tri_monotonic_ms() >= time_ms;
+    self->is_look_due = false;
     (void)pthread_mutex_unlock(&self->mutex);
     return goes_on;
 }
@@ -299,8 +327,9 @@ static void *run(void *argument)
     struct tri_membership *self = argument;
     uint64_t next_ms = tri_monotonic_ms();
     bool goes_on = true;
-    while (goes_on && wait_until(self, next_ms)) {
-        if (tri_monotonic_ms() < next_ms) {
+    bool looks = false;
+    while (goes_on && wait_until(self, next_ms, &looks)) {
+        if (!looks) {
             write_processes(self);
             continue;
         }
@@ -346,7 +375,7 @@ void tri_membership_stop(struct tri_membership *membership)
     }
     (void)pthread_mutex_lock(&membership->mutex);
     membership->is_stopping = true;
-    (void)pthread_cond_signal(&membership->changed);
+    (void)pthread_cond_broadcast(&membership->changed);
     (void)pthread_mutex_unlock(&membership->mutex);
     (void)pthread_join(membership->thread, NULL);
     if (membership->registry != NULL) {

@@ -56,6 +56,9 @@ bool tri_membership_has_others(const struct tri_membership *membership);
  */
 bool tri_membership_view(const struct tri_membership *membership, struct tri_member_view *view);
 
+/* Looks at once, and waits for that, but no longer than a beat; any thread but its own. */
+void tri_membership_look_now(struct tri_membership *membership);
+
 /* The keeper of this host has heard of the lease, or nothing runs here, and nothing will; any
  * thread. It is written down at once. */
 void tri_membership_keep(struct tri_membership *membership, enum tri_member_processes processes);

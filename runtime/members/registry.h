@@ -19,6 +19,12 @@ struct tri_registry_ops {
     int (*vacant)(struct tri_registry *registry, bool *vacant, uint64_t *view);
     int (*give)(struct tri_registry *registry, const struct tri_member_shares *shares,
                 const uint32_t *epochs, uint64_t *view);
+    int (*want)(struct tri_registry *registry, uint64_t partition, uint64_t host, const char *by);
+    int (*stay)(struct tri_registry *registry, const struct tri_member_shares *waits);
+    int (*open_moved)(struct tri_registry *registry);
+    int (*read_move)(struct tri_registry *registry, uint64_t partition,
+                     struct tri_member_move *move);
+    int (*drain)(struct tri_registry *registry, uint64_t host, bool is_drained);
     int (*leave)(struct tri_registry *registry);
     int (*forget)(struct tri_registry *registry, uint64_t number);
     int (*keep)(struct tri_registry *registry, enum tri_member_processes processes);
@@ -97,6 +103,45 @@ TR_MUST_USE static inline int tri_registry_give(struct tri_registry *registry,
                                                 const uint32_t *epochs, uint64_t *view)
 {
     return registry->ops->give(registry, shares, epochs, view);
+}
+
+/*
+ * A partition is wanted at a host by somebody (a name, for people): its host gives it as soon as it
+ * can. 0: nowhere else any more. Nothing if that host is not up, or works alone. Errors of these:
+ * TR_INVALID (tables of an earlier program), and those of tri_registry_look.
+ */
+TR_MUST_USE static inline int tri_registry_want(struct tri_registry *registry, uint64_t partition,
+                                                uint64_t host, const char *by)
+{
+    return registry->ops->want(registry, partition, host, by);
+}
+
+/* What keeps partitions of the own host there, in `hosts` of `waits` (enum tri_member_wait). */
+TR_MUST_USE static inline int tri_registry_stay(struct tri_registry *registry,
+                                                const struct tri_member_shares *waits)
+{
+    return registry->ops->stay(registry, waits);
+}
+
+/* What has come to the own host goes on. */
+TR_MUST_USE static inline int tri_registry_open_moved(struct tri_registry *registry)
+{
+    return registry->ops->open_moved(registry);
+}
+
+/* How far a partition's move is. TR_NOT_FOUND: there is no such partition. */
+TR_MUST_USE static inline int tri_registry_read_move(struct tri_registry *registry,
+                                                     uint64_t partition,
+                                                     struct tri_member_move *move)
+{
+    return registry->ops->read_move(registry, partition, move);
+}
+
+/* Whether a host gives all that it can, and gets nothing, until it joins anew. */
+TR_MUST_USE static inline int tri_registry_drain(struct tri_registry *registry, uint64_t host,
+                                                 bool is_drained)
+{
+    return registry->ops->drain(registry, host, is_drained);
 }
 
 /* The host that the registry speaks for has left in order. Nothing if it was fenced meanwhile. */

@@ -25,7 +25,7 @@
  */
 void tri_leave_freeze(struct tri_worker *worker, const bool *frozen);
 
-/* What keeps a group here. Of several the one that may take longest. */
+/* What keeps a group here, as enum tri_member_wait has it (../members/member.h). */
 enum tri_leave_wait {
     TRI_LEAVE_FREE,
     TRI_LEAVE_CALLS,     /* what it has asked the outside is not answered yet, or is a move */

@@ -21,6 +21,7 @@
 
 /* Milliseconds of the database's clock. */
 #define NOW_MS "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+#define NOW_US "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 static const char draw[] =
     "UPDATE cluster SET incarnation = incarnation + 1 WHERE id = 1 RETURNING incarnation";
@@ -59,7 +60,7 @@ static const char add_host[] =
 #define OF_HOST " WHERE number = $1::bigint"
 static const char bring_up_without_links[] = BRING_UP OF_HOST;
 static const char bring_up[] =
-    BRING_UP ", address = '', key = '', slot = coalesce(slot, (SELECT min(s)"
+    BRING_UP ", drained = 0, address = '', key = '', slot = coalesce(slot, (SELECT min(s)"
              "  FROM generate_series(0, $9::bigint - 1) AS s WHERE s NOT IN"
              "   (SELECT h.slot FROM hosts h WHERE h.slot IS NOT NULL)))" OF_HOST;
 static const char listen_at[] =
@@ -110,8 +111,25 @@ static const char count_kept[] =
     " AND h.state = $5::bigint WHERE NOT (h.number IS NOT NULL AND ($6::bigint = 1 OR " IS_VACANT
     "))";
 static const char hand_over[] =
-    "UPDATE partitions t SET host = g.host, epoch = epoch + 1, view = $5::bigint"
-    " FROM (" GIFTS ") AS g WHERE t.number = g.number";
+    "UPDATE partitions t SET host = g.host, epoch = epoch + 1, view = $5::bigint, wanted = 0,"
+    " waits = 0, frozen_us = $6::bigint, moved_us = CASE $7::bigint WHEN 0 THEN 0 ELSE " NOW_US
+    " END FROM (" GIFTS ") AS g WHERE t.number = g.number";
+
+/* ---- Moves. ---- */
+static const char want[] = "UPDATE partitions p SET wanted = $2::bigint, wanted_by = $3, waits = 0"
+                           " WHERE p.number = $1::bigint AND EXISTS (SELECT FROM hosts h WHERE"
+                           " h.number = $2::bigint AND h.state = $4::bigint AND h.address <> '')";
+static const char stay[] =
+    "UPDATE partitions p SET waits = s.waits FROM unnest($2::bigint[], $3::bigint[])"
+    " AS s(number, waits) WHERE p.number = s.number AND p.host = $1::bigint"
+    " AND p.waits <> s.waits";
+static const char open_moved[] =
+    "UPDATE partitions SET frozen_us = frozen_us + " NOW_US " - moved_us, moved_us = 0"
+    " WHERE host = $1::bigint AND moved_us > 0";
+static const char read_move[] =
+    "SELECT host, wanted, waits, frozen_us, (moved_us > 0)::int::bigint FROM partitions"
+    " WHERE number = $1::bigint";
+static const char drain[] = "UPDATE hosts SET drained = $2::bigint WHERE number = $1::bigint";
 static const char put_fence[] =
     "UPDATE fences SET incarnation = $2::bigint, last_number = $3::bigint, commits = $4::bigint,"
     " checksum = $5::bigint WHERE number = $1::bigint";
@@ -566,16 +584,20 @@ int tri_postgres_find_vacant(struct tri_postgres *self, bool *vacant)
     return 0;
 }
 
-static int give(struct tri_postgres *self, const char *const *gifts, bool are_live, uint64_t view)
+static int give(struct tri_postgres *self, const char *const *gifts,
+                const struct tri_member_shares *shares, uint64_t view)
 {
-    char texts[2][NUMBER_BYTES];
-    const char *counting[] = {gifts[0],
-                              gifts[1],
-                              gifts[2],
-                              gifts[3],
-                              print(TRI_MEMBER_UP, texts[0]),
-                              are_live ? "1" : "0"};
-    const char *giving[] = {gifts[0], gifts[1], gifts[2], gifts[3], print(view, texts[1])};
+    char texts[3][NUMBER_BYTES];
+    const char *are_live = shares->are_live ? "1" : "0";
+    const char *counting[] = {
+        gifts[0], gifts[1], gifts[2], gifts[3], print(TRI_MEMBER_UP, texts[0]), are_live};
+    const char *giving[] = {gifts[0],
+                            gifts[1],
+                            gifts[2],
+                            gifts[3],
+                            print(view, texts[1]),
+                            print(shares->frozen_us, texts[2]),
+                            are_live};
     uint64_t kept = 0;
     int error = ask_number(self, count_kept, TR_COUNT_OF(counting), counting,
                            "looking at what is given", &kept);
@@ -602,9 +624,71 @@ int tri_postgres_give(struct tri_postgres *self, const struct tri_member_shares 
     print_shares(shares, SHARES_EPOCHS, epochs, arrays + 2 * ARRAY_BYTES);
     const char *gifts[] = {print(self->host, text), arrays, arrays + ARRAY_BYTES,
                            arrays + 2 * ARRAY_BYTES};
-    int error = give(self, gifts, shares->are_live, view);
+    int error = give(self, gifts, shares, view);
     tr_free(arrays);
     return error;
+}
+
+/* ---- Moves. ---------------------------------------------------------------------------------- */
+
+int tri_postgres_want(struct tri_postgres *self, uint64_t partition, uint64_t host, const char *by)
+{
+    char texts[3][NUMBER_BYTES];
+    const char *parameters[] = {print(partition, texts[0]), print(host, texts[1]), by,
+                                print(TRI_MEMBER_UP, texts[2])};
+    return run(self, want, 4, parameters, "saying where a partition is wanted");
+}
+
+int tri_postgres_stay(struct tri_postgres *self, const struct tri_member_shares *waits)
+{
+    char text[NUMBER_BYTES];
+    char *arrays = tr_alloc(2 * ARRAY_BYTES);
+    if (arrays == NULL) {
+        return report_memory(self);
+    }
+    print_shares(waits, SHARES_NUMBERS, NULL, arrays);
+    print_shares(waits, SHARES_HOSTS, NULL, arrays + ARRAY_BYTES);
+    const char *parameters[] = {print(self->host, text), arrays, arrays + ARRAY_BYTES};
+    int error = run(self, stay, 3, parameters, "saying what keeps partitions");
+    tr_free(arrays);
+    return error;
+}
+
+int tri_postgres_open_moved(struct tri_postgres *self)
+{
+    char text[NUMBER_BYTES];
+    const char *parameters[] = {print(self->host, text)};
+    return run(self, open_moved, 1, parameters, "saying that groups go on");
+}
+
+int tri_postgres_read_move(struct tri_postgres *self, uint64_t partition,
+                           struct tri_member_move *move)
+{
+    char text[NUMBER_BYTES];
+    const char *parameters[] = {print(partition, text)};
+    PGresult *rows = NULL;
+    int error = tri_postgres_query(self, read_move, 1, parameters, 1, "looking at a move", &rows);
+    if (error != 0) {
+        return error;
+    }
+    if (self->library->ntuples(rows) == 1) {
+        *move = (struct tri_member_move){.host = tri_postgres_number(self, rows, 0, 0),
+                                         .wanted = tri_postgres_number(self, rows, 0, 1),
+                                         .waits = tri_postgres_number(self, rows, 0, 2),
+                                         .frozen_us = tri_postgres_number(self, rows, 0, 3),
+                                         .is_frozen = tri_postgres_number(self, rows, 0, 4) != 0};
+    } else {
+        error = TR_NOT_FOUND;
+    }
+    self->library->clear(rows);
+    return error;
+}
+
+int tri_postgres_drain(struct tri_postgres *self, uint64_t host, bool is_drained)
+{
+    char text[NUMBER_BYTES];
+    const char *parameters[] = {print(host, text), is_drained ? "1" : "0"};
+    return run(self, drain, 2, parameters, "saying that a host gives all");
 }
 
 int tri_postgres_say_fenced(struct tri_postgres *self)

@@ -36,6 +36,7 @@
 #define TRI_POSTGRES_FORMAT_LOG 2
 #define TRI_POSTGRES_FORMAT_HOSTS 3
 #define TRI_POSTGRES_FORMAT_LINKS 5
+#define TRI_POSTGRES_FORMAT_MOVES 6
 
 /* PostgreSQL's own limit of a name, with its closing zero. */
 #define TRI_POSTGRES_NAME_BYTES 64
@@ -416,6 +417,15 @@ TR_MUST_USE int tri_postgres_find_vacant(struct tri_postgres *self, bool *vacant
  */
 TR_MUST_USE int tri_postgres_give(struct tri_postgres *self, const struct tri_member_shares *shares,
                                   const uint32_t *epochs, uint64_t view);
+
+/* The statements of moves: the contracts of tri_registry_want and those behind it. */
+TR_MUST_USE int tri_postgres_want(struct tri_postgres *self, uint64_t partition, uint64_t host,
+                                  const char *by);
+TR_MUST_USE int tri_postgres_stay(struct tri_postgres *self, const struct tri_member_shares *waits);
+TR_MUST_USE int tri_postgres_open_moved(struct tri_postgres *self);
+TR_MUST_USE int tri_postgres_read_move(struct tri_postgres *self, uint64_t partition,
+                                       struct tri_member_move *move);
+TR_MUST_USE int tri_postgres_drain(struct tri_postgres *self, uint64_t host, bool is_drained);
 
 /*
  * Says where this incarnation of the host listens, and its public key (NULL: none); nothing if it

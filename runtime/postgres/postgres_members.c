@@ -34,7 +34,11 @@
     "   AND f.incarnation = $2::bigint AND h.state = $3::bigint))"
 #define LINKS ", coalesce(h.slot, 0), h.address, h.key"
 #define NO_LINKS ", 0::bigint, '', ''::bytea"
-#define LOOK(links)                                                                               \
+#define NO_MOVES ", 0::bigint, ''"
+#define MOVES                                                                \
+    ", h.drained, CASE WHEN h.number = (SELECT min(number) FROM hosts) THEN" \
+    "  (SELECT string_agg(wanted::text, ' ' ORDER BY number) FROM partitions) ELSE '' END"
+#define LOOK(links, moves)                                                                        \
     "SELECT h.number, h.state, f.incarnation, f.commits, f.last_number, l.last_sequence, b.beat," \
     " coalesce(p.owned, 0), h.lease_ms,"                                                          \
     " h.process_lease_ms, h.processes, h.since_ms, greatest(" NOW_MS " - b.at_ms, 0),"            \
@@ -43,15 +47,16 @@
     " CASE WHEN h.number = (SELECT min(number) FROM hosts) THEN"                                  \
     "  (SELECT string_agg(host::text, ' ' ORDER BY number) FROM partitions) ELSE '' END" links    \
     ", CASE WHEN h.number = (SELECT min(number) FROM hosts) THEN"                                 \
-    "  (SELECT string_agg(epoch::text, ' ' ORDER BY number) FROM partitions) ELSE '' END"         \
+    "  (SELECT string_agg(epoch::text, ' ' ORDER BY number) FROM partitions) ELSE '' END" moves   \
     " FROM hosts h LEFT JOIN (SELECT host, count(*) AS owned FROM partitions GROUP BY host) p"    \
     " ON p.host = h.number"                                                                       \
     " JOIN fences f ON f.number = h.number JOIN beats b ON b.number = h.number"                   \
     " JOIN commit_log l ON l.host = h.number ORDER BY h.number LIMIT 64"
 
-/* By whether the store's tables have links, and by whether the look is a beat. */
-static const char *const looks[2][2] = {{LOOK(NO_LINKS), BEAT LOOK(NO_LINKS)},
-                                        {LOOK(LINKS), BEAT LOOK(LINKS)}};
+/* By whether the store's tables have links, and moves; and by whether the look is a beat. */
+static const char *const looks[3][2] = {{LOOK(NO_LINKS, NO_MOVES), BEAT LOOK(NO_LINKS, NO_MOVES)},
+                                        {LOOK(LINKS, NO_MOVES), BEAT LOOK(LINKS, NO_MOVES)},
+                                        {LOOK(LINKS, MOVES), BEAT LOOK(LINKS, MOVES)}};
 static const char is_up[] =
     "SELECT FROM hosts h JOIN fences f USING (number) WHERE h.number = $1::bigint"
     " AND f.incarnation = $2::bigint AND h.state = $3::bigint FOR UPDATE OF h";
@@ -169,12 +174,18 @@ static void read_member(const struct tri_postgres *session, const PGresult *rows
     if (member->has_key) {
         memcpy(member->key, session->library->getvalue(rows, row, 24), sizeof member->key);
     }
+    member->is_drained = tri_postgres_number(session, rows, row, 26) != 0;
 }
 
-/* The hosts of all partitions and their epochs, which only one row says. */
-static void read_partitions(const char *hosts, const char *epochs, struct tri_member_view *view)
+/* Of all partitions the hosts, the epochs, and where they are wanted, which only one row says. */
+static void read_partitions(const char *hosts, const char *epochs, const char *wanted,
+                            struct tri_member_view *view)
 {
     char *end = NULL;
+    for (size_t i = 0; wanted[0] != '\0' && i < TR_PARTITIONS_MAX; i++) {
+        view->wanted[i] = strtoull(wanted, &end, 10);
+        wanted = end;
+    }
     for (size_t i = 0; hosts[0] != '\0' && i < TR_PARTITIONS_MAX; i++) {
         view->partitions[i] = strtoull(hosts, &end, 10);
         hosts = end;
@@ -200,12 +211,15 @@ static int look(struct tri_registry *registry, struct tri_member_view *view)
     view->owner = 0;
     view->view = 0;
     view->now_ms = 0;
+    memset(view->wanted, 0, sizeof view->wanted);
     if (error != 0 || session->format < TRI_POSTGRES_FORMAT_HOSTS) {
         return error;
     }
     bool beats = registry->self != 0;
-    bool has_links = session->format >= TRI_POSTGRES_FORMAT_LINKS;
-    error = tri_postgres_query(session, looks[has_links][beats], beats ? 3 : 0, parameters, 1,
+    size_t level = session->format >= TRI_POSTGRES_FORMAT_MOVES   ? 2
+                   : session->format >= TRI_POSTGRES_FORMAT_LINKS ? 1
+                                                                  : 0;
+    error = tri_postgres_query(session, looks[level][beats], beats ? 3 : 0, parameters, 1,
                                "looking at the hosts", &rows);
     if (error != 0) {
         return error;
@@ -214,7 +228,8 @@ static int look(struct tri_registry *registry, struct tri_member_view *view)
     for (size_t i = 0; i < view->count; i++) {
         read_member(session, rows, (int)i, &view->members[i]);
         read_partitions(tri_postgres_text(session, rows, (int)i, 21),
-                        tri_postgres_text(session, rows, (int)i, 25), view);
+                        tri_postgres_text(session, rows, (int)i, 25),
+                        tri_postgres_text(session, rows, (int)i, 27), view);
         view->view = tri_postgres_number(session, rows, (int)i, 13);
         view->now_ms = tri_postgres_number(session, rows, (int)i, 14);
     }
@@ -417,6 +432,50 @@ static int give(struct tri_registry *registry, const struct tri_member_shares *s
     return error != 0 ? error : given;
 }
 
+/* ---- Moves. ---------------------------------------------------------------------------------- */
+
+/* Tables of an earlier program know of none. */
+static int resume_moves(struct postgres_registry *self)
+{
+    int error = resume(self);
+    return error == 0 && self->session->format < TRI_POSTGRES_FORMAT_MOVES
+               ? tri_postgres_report(self->session, TR_INVALID,
+                                     "the tables of the store are those of an earlier program, "
+                                     "which moves nothing; type troupe store upgrade")
+               : error;
+}
+
+static int want(struct tri_registry *registry, uint64_t partition, uint64_t host, const char *by)
+{
+    int error = resume_moves(of(registry));
+    return error != 0 ? error : tri_postgres_want(of(registry)->session, partition, host, by);
+}
+
+static int stay(struct tri_registry *registry, const struct tri_member_shares *waits)
+{
+    int error = resume_moves(of(registry));
+    return error != 0 ? error : tri_postgres_stay(of(registry)->session, waits);
+}
+
+static int open_moved(struct tri_registry *registry)
+{
+    int error = resume_moves(of(registry));
+    return error != 0 ? error : tri_postgres_open_moved(of(registry)->session);
+}
+
+static int read_move(struct tri_registry *registry, uint64_t partition,
+                     struct tri_member_move *move)
+{
+    int error = resume_moves(of(registry));
+    return error != 0 ? error : tri_postgres_read_move(of(registry)->session, partition, move);
+}
+
+static int drain(struct tri_registry *registry, uint64_t host, bool is_drained)
+{
+    int error = resume_moves(of(registry));
+    return error != 0 ? error : tri_postgres_drain(of(registry)->session, host, is_drained);
+}
+
 /* ---- The rest. ------------------------------------------------------------------------------- */
 
 static int leave(struct tri_registry *registry)
@@ -487,6 +546,11 @@ static const struct tri_registry_ops registry_ops = {
     .take = take,
     .vacant = vacant,
     .give = give,
+    .want = want,
+    .stay = stay,
+    .open_moved = open_moved,
+    .read_move = read_move,
+    .drain = drain,
     .leave = leave,
     .forget = forget,
     .keep = keep,

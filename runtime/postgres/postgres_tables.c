@@ -68,6 +68,19 @@ static const struct {
     "  row_number() OVER (ORDER BY number) AS n FROM hosts) AS s WHERE number = s.of;"
 
 /*
+ * Where a partition is wanted (0: nowhere else), by whom, and what keeps it from going there; how
+ * long its groups stood still when it went last, and since when they do (0: they do not); and
+ * whether a host gives all that it has.
+ */
+#define MOVE_COLUMNS                                                      \
+    "ALTER TABLE partitions ADD COLUMN wanted bigint NOT NULL DEFAULT 0," \
+    " ADD COLUMN wanted_by text NOT NULL DEFAULT '',"                     \
+    " ADD COLUMN waits bigint NOT NULL DEFAULT 0,"                        \
+    " ADD COLUMN frozen_us bigint NOT NULL DEFAULT 0,"                    \
+    " ADD COLUMN moved_us bigint NOT NULL DEFAULT 0;"                     \
+    "ALTER TABLE hosts ADD COLUMN drained bigint NOT NULL DEFAULT 0;"
+
+/*
  * Who there is. A host is known by the bytes in its folder's file (`place`), and as 0 where nobody
  * with a folder has opened the store yet. `cluster` is what all change in turn: the number of the
  * last change of owners or members, and the last incarnation that was given. Rows of `fences` and
@@ -145,7 +158,7 @@ static const char create_tables[] =
     " key_serial bigint NOT NULL, number bigint NOT NULL, incarnation bigint NOT NULL,"
     " data bytea NOT NULL, checksum bigint NOT NULL,"
     " PRIMARY KEY(kind, key_group, key_serial, number));" LOG_TABLES HOST_TABLES LINK_COLUMNS
-        FENCE_FUNCTION
+        MOVE_COLUMNS FENCE_FUNCTION
     "CREATE FUNCTION text_digest(long text) RETURNS bytea LANGUAGE plpgsql IMMUTABLE STRICT"
     " PARALLEL SAFE AS $$ BEGIN RETURN sha256(convert_to(long, 'UTF8')); END $$;";
 
@@ -607,6 +620,9 @@ int tri_postgres_tables_upgrade(struct tri_postgres *self)
     }
     if (error == 0 && self->format < TRI_POSTGRES_FORMAT_LINKS) {
         error = tri_postgres_alter(self, LINK_COLUMNS, "adding the columns of links");
+    }
+    if (error == 0 && self->format < TRI_POSTGRES_FORMAT_MOVES) {
+        error = tri_postgres_alter(self, MOVE_COLUMNS, "adding the columns of moves");
     }
     if (error == 0 && self->format < TRI_POSTGRES_FORMAT) {
         (void)snprintf(sql, sizeof sql, "UPDATE troupe SET format = %d", TRI_POSTGRES_FORMAT);

@@ -44,13 +44,15 @@
 /*
  * The head of a frame between hosts. Both sides number their sessions upwards; a frame counts only
  * for the pair of sessions that it names. `number` counts frames with messages behind them; a frame
- * without any names the last one that was sent.
+ * without any names the last one that was sent. `view` is that of the last change of owners that the
+ * host has made itself: whoever has not heard of it looks at once.
  */
 #define TR_INTERHOST_FRAME_FIELDS(FIELD, ARRAY) \
     FIELD(u16, host, 1, 0)                      \
     FIELD(u64, session, 1, 0)                   \
     FIELD(u64, peer_session, 1, 0)              \
-    FIELD(u64, number, 1, 0)
+    FIELD(u64, number, 1, 0)                    \
+    FIELD(u64, view, 2, 0)
 
 /* A stream of which everything is acknowledged ends at this number; and the answer: it is
  * forgotten. */
@@ -93,7 +95,8 @@
 
 /*
  * By a worker to its interhost actors: some partitions got another host in a view. And by an
- * interhost actor to all workers: those of its group that wait for them hear it.
+ * interhost actor to all workers: those of its group that wait for them hear it. And by the program
+ * to the interhost service: this host has made that view, and the others should look.
  */
 #define TR_INTERHOST_VIEW_FIELDS(FIELD, ARRAY) \
     FIELD(u64, view, 1, 0)                     \
@@ -115,7 +118,7 @@
     S(interhost_send, 60, TR_MESSAGE, 1, TR_HINT, TR_INTERHOST_SEND_FIELDS)                   \
     S(interhost_ack, 61, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_ACK_FIELDS)       \
     S(interhost_out, 62, TR_MESSAGE, 1, TR_DURABLE, TR_INTERHOST_OUT_FIELDS)                  \
-    S(interhost_frame, 63, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_FRAME_FIELDS)   \
+    S(interhost_frame, 63, TR_MESSAGE, 2, TR_HINT | TR_PRIORITY, TR_INTERHOST_FRAME_FIELDS)   \
     S(interhost_end, 64, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_END_FIELDS)       \
     S(interhost_ended, 65, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_ENDED_FIELDS)   \
     S(interhost_link, 66, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_INTERHOST_LINK_FIELDS)     \

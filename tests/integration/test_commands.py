@@ -54,6 +54,8 @@ COMMANDS = {
     "metrics": ("", "--prometheus -o"),
     "audit": ("", "--since --who --call --project --limit --offset -o"),
     "hosts": ("[forget NAME]", "-o"),
+    "drain": ("HOST", "--wait --undo -o"),
+    "move": ("EXEC", "--to --wait -o"),
     "ping": ("", "--timeout -o"),
     "backup": ("FILE", "--force"),
     "restore": ("FILE", ""),

@@ -306,6 +306,45 @@ static int give(struct tri_registry *registry, const struct tri_member_shares *s
     return 0;
 }
 
+/* What no model needs: moves are those of tests/sim/test_moves.c. */
+static int want(struct tri_registry *registry, uint64_t partition, uint64_t host, const char *by)
+{
+    (void)by;
+    of(registry)->model->view.wanted[partition] = host;
+    return 0;
+}
+
+static int stay(struct tri_registry *registry, const struct tri_member_shares *waits)
+{
+    (void)registry;
+    (void)waits;
+    return 0;
+}
+
+static int open_moved(struct tri_registry *registry)
+{
+    (void)registry;
+    return 0;
+}
+
+static int read_move(struct tri_registry *registry, uint64_t partition,
+                     struct tri_member_move *move)
+{
+    const struct tri_member_view *view = &of(registry)->model->view;
+    *move = (struct tri_member_move){.host = view->partitions[partition],
+                                     .wanted = view->wanted[partition]};
+    return 0;
+}
+
+static int drain(struct tri_registry *registry, uint64_t host, bool is_drained)
+{
+    struct tri_member *member = find(of(registry)->model, host);
+    if (member != NULL) {
+        member->is_drained = is_drained;
+    }
+    return 0;
+}
+
 static int leave(struct tri_registry *registry)
 {
     struct model_registry *self = of(registry);
@@ -384,6 +423,11 @@ struct tri_registry *tri_model_registry_open(struct tri_hosts_model *model)
                                                 .take = take,
                                                 .vacant = vacant,
                                                 .give = give,
+                                                .want = want,
+                                                .stay = stay,
+                                                .open_moved = open_moved,
+                                                .read_move = read_move,
+                                                .drain = drain,
                                                 .leave = leave,
                                                 .forget = forget,
                                                 .keep = keep,

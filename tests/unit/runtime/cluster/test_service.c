@@ -152,6 +152,7 @@ static void arrive(struct tr_interhost_frame head, uint16_t type, struct tr_key 
     struct tr_writer writer = tr_writer_of(data + TR_ENVELOPE_BYTES, 512);
     assert_int_equal(tr_interhost_frame_pack(&head, &writer), 0);
     (void)make_message(data, tr_interhost_frame_schema.id, (struct tr_key){0});
+    tr_envelope_put(data, 8, version, tr_interhost_frame_schema.version);
     tr_envelope_put(data, 32, body_size, (uint32_t)tr_writer_size(&writer));
     size_t size = TR_ENVELOPE_BYTES + tr_writer_size(&writer);
     size += to.serial == 0 ? 0 : make_message(data + size, type, to);

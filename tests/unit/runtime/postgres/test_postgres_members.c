@@ -596,7 +596,11 @@ static struct tri_registry *take_work(struct world *world)
     return registry;
 }
 
+#define TO_FORMAT_5                                                                     \
+    "ALTER TABLE hosts DROP COLUMN drained; ALTER TABLE partitions DROP COLUMN wanted," \
+    " DROP COLUMN wanted_by, DROP COLUMN waits, DROP COLUMN frozen_us, DROP COLUMN moved_us;"
 #define TO_FORMAT_4                                                                     \
+    TO_FORMAT_5                                                                         \
     "ALTER TABLE hosts DROP COLUMN slot, DROP COLUMN address, DROP COLUMN key; UPDATE " \
     "troupe SET format = 4"
 
@@ -656,7 +660,7 @@ static void test_no_host_of_a_later_version_works_beside_earlier_ones(void **sta
     tri_store_close(open_in(world.stand, folder)); /* it has left, with all partitions */
     struct tri_registry *earlier = join(&world, "earlier");
     assert_int_equal(tri_registry_listen(earlier, "tcp://10.0.0.1:7", key), 0);
-    stand_spoil(world.stand, "UPDATE troupe SET format = 5");
+    stand_spoil(world.stand, TO_FORMAT_5 " UPDATE troupe SET format = 5");
     assert_int_equal(try_open_in(world.stand, folder, explain), TR_STORE_LOCKED);
     assert_non_null(strstr(explain, "host earlier works on the schema"));
     options.locator = world.stand->locator;
