@@ -348,6 +348,15 @@ TR_MUST_USE int tr_host_take(struct tr_host *host, const struct tr_host_view *vi
  */
 TR_MUST_USE int tr_host_follow(struct tr_host *host);
 
+/*
+ * From now on it gives all that it can to those beside it, as it follows, and gets nothing until it
+ * begins anew. TR_NOT_FOUND: nobody works beside it; others as those of the database.
+ */
+TR_MUST_USE int tr_host_drain(struct tr_host *host);
+
+/* How many partitions it has. */
+uint64_t tr_host_owned(const struct tr_host *host);
+
 /* Whether it should follow now, and not only in a second. */
 bool tr_host_must_follow(const struct tr_host *host);
 

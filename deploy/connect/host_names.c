@@ -62,6 +62,17 @@ const char *tr_host_names_of(struct tr_host_names *names, uint64_t group)
     return member == NULL ? NULL : member->name;
 }
 
+const char *tr_host_names_wanted(struct tr_host_names *names, uint64_t group)
+{
+    const struct tri_member_view *view = view_of(names);
+    uint64_t partition = tr_group_partition(group);
+    if (view == NULL || partition >= view->partition_count) {
+        return NULL;
+    }
+    const struct tri_member *member = tri_member_view_find(view, view->wanted[partition]);
+    return member == NULL ? NULL : member->name;
+}
+
 static void add_name(void *self, uint16_t host, struct tr_buffer *text)
 {
     struct tr_host_names *names = self;

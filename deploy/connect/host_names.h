@@ -23,6 +23,9 @@ void tr_host_names_fini(struct tr_host_names *names);
  */
 const char *tr_host_names_of(struct tr_host_names *names, uint64_t group);
 
+/* The host where a group is wanted, and goes as soon as it can; NULL: it stays where it is. */
+const char *tr_host_names_wanted(struct tr_host_names *names, uint64_t group);
+
 /* For explanations; `self` are the names. */
 struct tr_explain_hosts tr_host_names_explain(struct tr_host_names *names);
 

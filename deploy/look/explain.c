@@ -66,6 +66,7 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
         .is_verbose = invocation->is_verbose,
         .hosts = &hosts,
         .host = has_ended ? NULL : tr_host_names_of(&names, row->execution),
+        .goes_to = has_ended ? NULL : tr_host_names_wanted(&names, row->execution),
         .stream = tr_console_out()};
     char problem[TR_TARGET_PROBLEM_BYTES] = "";
     struct tr_get get = {.reader = browse->reader, .folder = folder, .execution = row};

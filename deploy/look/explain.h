@@ -36,6 +36,7 @@ struct tr_explain_request {
     bool is_verbose;
     const struct tr_explain_hosts *hosts; /* what hosts are called; NULL: by their numbers */
     const char *host;                     /* that has it; NULL: it has ended, or one has all */
+    const char *goes_to;                  /* the host where it is wanted; NULL: it stays */
     FILE *stream;
 };
 

@@ -508,6 +508,12 @@ static void print_head(const struct explaining *explaining)
             (const char *)span.data, request->host != NULL ? ", on host " : "",
             request->host != NULL ? request->host : "");
     tr_buffer_fini(&span);
+    if (request->goes_to != NULL) {
+        fprintf(request->stream,
+                "  it is to go on at host %s, as soon as no processes or calls of its partition "
+                "run any more\n",
+                request->goes_to);
+    }
     if (row->is_paused) {
         fprintf(request->stream, "  it is paused: nothing new begins until `troupe resume %.*s`\n",
                 (int)row->name.size, row->name.data);
@@ -600,6 +606,11 @@ static int write_document(struct explaining *explaining)
         tr_document_text(document, "host", tr_text_of(request->host));
     } else {
         tr_document_null(document, "host");
+    }
+    if (request->goes_to != NULL) {
+        tr_document_text(document, "goes_to", tr_text_of(request->goes_to));
+    } else {
+        tr_document_null(document, "goes_to");
     }
     tr_document_begin_list(document, "waiting");
     int error = show_waiting(explaining);

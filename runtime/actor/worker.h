@@ -305,7 +305,7 @@ struct tri_worker {
     struct tri_held *held;
     uint32_t held_from;
     struct tri_moves *moves;
-    uint32_t flushes; /* of others, before groups leave this host (move/leave.h) */
+    uint32_t flushes;     /* of others, before groups leave this host (move/leave.h) */
     uint64_t balanced_ns; /* when this worker last took part in balancing */
     uint64_t message_ns;  /* recent average time of a message */
     /* Observation. */

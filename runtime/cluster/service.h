@@ -54,7 +54,7 @@ struct tri_interhost_service {
     struct tri_interhost_counts counts;
     uint64_t made_view;  /* the last one that this host has made itself, for the others */
     uint64_t heard_view; /* the last one that another has made */
-    int error; /* why it has failed; 0: it has not */
+    int error;           /* why it has failed; 0: it has not */
 };
 
 /*

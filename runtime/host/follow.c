@@ -384,6 +384,42 @@ static int follow_seen(struct tr_host *host, struct tri_follow *follow)
     return error != 0 ? error : tri_give_step(follow->give, host, &follow->seen);
 }
 
+uint64_t tr_host_owned(const struct tr_host *host)
+{
+    return tri_owners_count(&host->shared.owners, host->shared.owners.self);
+}
+
+/* Whether somebody would get something. */
+static bool has_receivers(const struct tri_member_view *seen, uint64_t self)
+{
+    for (size_t i = 0; i < seen->count; i++) {
+        const struct tri_member *member = &seen->members[i];
+        if (member->number != self && member->state == TRI_MEMBER_UP && member->has_key &&
+            member->silent_ms < member->lease_ms && member->owned > 0 && !member->is_drained) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int tr_host_drain(struct tr_host *host)
+{
+    struct tri_registry *registry = NULL;
+    if (host->follow == NULL || !tri_membership_view(host->membership, &host->follow->seen) ||
+        !has_receivers(&host->follow->seen, host->store->host)) {
+        return TR_NOT_FOUND;
+    }
+    int error = tri_store_registry_open(host->folder, NULL, false, NULL, &registry);
+    if (error == 0) {
+        error = tri_registry_drain(registry, host->store->host, true);
+    }
+    tri_registry_close(registry);
+    if (error == 0) {
+        tri_membership_look_now(host->membership);
+    }
+    return error;
+}
+
 bool tr_host_owns(const struct tr_host *host, uint64_t group)
 {
     return tri_owners_is_here(&host->shared.owners, group);

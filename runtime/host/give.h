@@ -32,7 +32,7 @@ struct tri_give_outcome {
     uint64_t have_calls; /* those that stay, since calls are open; or since processes run */
     uint64_t have_processes;
     struct tri_member_shares waits; /* what keeps each, in place of hosts: enum tri_member_wait */
-    uint64_t frozen_ns;               /* until the database had it */
+    uint64_t frozen_ns;             /* until the database had it */
 };
 
 /*

@@ -94,9 +94,9 @@ TR_MUST_USE static inline int tri_registry_vacant(struct tri_registry *registry,
  * transaction; `epochs` are those of the look by which they are given (tri_member_view), and `view`
  * is that of the change, or a later one. Said again it changes nothing: what the host does not have
  * any more as it was then was given before. TR_INVALID: something lies in one of them, and they are
- * not live; or a host is not up. Nothing is given, and nothing will be by this, and the view is a new one. TR_BUSY: it may
- * be given or not, and is to be said again; TR_FENCED: the host is not up. Others as those of
- * tri_registry_look.
+ * not live; or a host is not up. Nothing is given, and nothing will be by this, and the view is a
+ * new one. TR_BUSY: it may be given or not, and is to be said again; TR_FENCED: the host is not up.
+ * Others as those of tri_registry_look.
  */
 TR_MUST_USE static inline int tri_registry_give(struct tri_registry *registry,
                                                 const struct tri_member_shares *shares,

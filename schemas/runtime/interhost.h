@@ -44,8 +44,8 @@
 /*
  * The head of a frame between hosts. Both sides number their sessions upwards; a frame counts only
  * for the pair of sessions that it names. `number` counts frames with messages behind them; a frame
- * without any names the last one that was sent. `view` is that of the last change of owners that the
- * host has made itself: whoever has not heard of it looks at once.
+ * without any names the last one that was sent. `view` is that of the last change of owners that
+ * the host has made itself: whoever has not heard of it looks at once.
  */
 #define TR_INTERHOST_FRAME_FIELDS(FIELD, ARRAY) \
     FIELD(u16, host, 1, 0)                      \

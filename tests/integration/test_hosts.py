@@ -461,7 +461,7 @@ class PageTest(HostsTest):
     def test_the_page(self):
         page = (ROOT / "deploy/HOSTS.md").read_text()
         blocks = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-        self.assertEqual(len(blocks), 3)
+        self.assertEqual(len(blocks), 4)
         folder = self.folder / "page"
         folder.mkdir()
         for name in "abc":  # whose keepers are ended behind the test
@@ -474,19 +474,20 @@ class PageTest(HostsTest):
                               "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"},
             capture_output=True, timeout=3 * LIMIT_S, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        _, first, second, third = done.stdout.split("---\n")
+        _, first, second, third, fourth = done.stdout.split("---\n")
         self.assertEqual(states_of(first), {"a": "up", "b": "up", "c": "up"})
         self.assertEqual(states_of(second), {"a": "dead", "b": "up", "c": "up"})
         self.assertRegex(second, "host a was fenced by host [bc]: it did not answer for 10 s")
         self.assertIn("trial6", second)
         self.assertEqual(states_of(third)["a"], "up")
-        for state in ("up", "joining", "standing by", "suspected", "left", "dead"):
+        self.assertEqual(states_of(fourth), {"a": "up", "b": "drained", "c": "up"})
+        for state in ("up", "joining", "standing by", "drained", "suspected", "left", "dead"):
             self.assertIn(f"| {state} |", page)
 
 
 def states_of(table):
     """What `troupe hosts` shows: state by name."""
-    states = "up|joining|standing by|suspected|left|dead"
+    states = "up|joining|standing by|drained|suspected|left|dead"
     return dict(re.findall(rf"^\d+ +(\w+) +({states}) ", table, re.MULTILINE))
 
 

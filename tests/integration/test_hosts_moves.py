@@ -67,7 +67,13 @@ class MoveTest(MovesTest):
         _, stderr = self.move("long", after, status=2)
         self.assertIn("has processes; --wait waits until they have ended", " ".join(stderr.split()))
         self.assertEqual(self.host_of("long"), before)
-        _, stderr = self.move("long", after, "--wait")
+        moving = self.start("move", "long", "--to", after, "--wait", "--store", self.folders["a"])
+        wait_until(lambda: self.document("explain", "long", "--store",
+                                         self.folders["b"])["goes_to"] == after, "it waits")
+        self.assertIn(f"it is to go on at host {after}",
+                      self.troupe("explain", "long", "--store", self.folders["a"])[0])
+        status, _, stderr = moving.end()
+        self.assertEqual(status, 0, stderr)
         self.assertIn(f"long is on host {after}", stderr)
         self.approve("long", "a")
         self.wait_for_all(["long"], store="a")

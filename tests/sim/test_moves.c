@@ -6,8 +6,8 @@
  * `own` says.
  *
  * Each actor numbers what it says to each other one, and hears each number once and in order. In
- * the end all that was said has arrived, all timers were heard, and nobody waits for an answer. Each
- * of the mistakes that are planted is found within some seeds.
+ * the end all that was said has arrived, all timers were heard, and nobody waits for an answer.
+ * Each of the mistakes that are planted is found within some seeds.
  */
 #include <stdio.h>
 #include <stdlib.h>
