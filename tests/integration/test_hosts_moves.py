@@ -2,8 +2,11 @@
 """What runs goes from one host to another, both of which work: by `troupe move`, `troupe drain`, at
 SIGTERM, and for balance; nothing is lost or done twice, and processes stay where they began."""
 
+import os
+import random
 import signal
 import subprocess
+import threading
 import time
 import unittest
 
@@ -129,6 +132,63 @@ class DrainTest(MovesTest):
         self.wait_for_all([f"counts{i}" for i in range(4)], store="a")
         counted = self.counts.read_text().split()
         self.assertEqual(sorted(counted, key=int), [str(i) for i in range(80)])
+
+
+class KilledTest(MovesTest):
+    """Hosts are killed while all the rest moves; TROUPE_MOVES_KILLS says how often."""
+
+    def keep_moving(self, executions):
+        """Moves any execution to any host, whatever comes of it, until it is told to end."""
+        draws = random.Random(7)
+        while not self.is_over:
+            words = ["move", draws.choice(executions), "--to", draws.choice("abc"), "--store",
+                     self.folders[draws.choice("abc")]]
+            moving = subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+            try:
+                self.moved += moving.wait(8) == 0
+            except subprocess.TimeoutExpired:
+                moving.kill()
+                moving.wait()
+
+    def test_nothing_runs_twice_when_hosts_are_killed(self):
+        kills = int(os.environ.get("TROUPE_MOVES_KILLS", "2"))
+        self.is_over = False
+        self.moved = 0
+        draws = random.Random(3)
+        self.serve_beside("a", "b", "c")
+        executions = self.gates(9, "a", "b", "c")
+        counting = [f"counts{i}" for i in range(3 * kills)]
+        mover = threading.Thread(target=self.keep_moving, args=(executions,))
+        mover.start()
+        try:
+            for i, name in enumerate(counting):
+                inputs = list(range(8 * i, 8 * i + 8))
+                self.submit_somewhere("counts", name, f"ids={inputs}")
+                if i % 3 == 2:
+                    time.sleep(draws.uniform(0, 2))
+                    lost = draws.choice("abc")
+                    self.served[lost].signal(signal.SIGKILL)
+                    self.served[lost].process.wait(LIMIT_S)
+                    self.serve(lost).wait_for("serves")
+        finally:
+            self.is_over = True
+            mover.join()
+        for name in executions:
+            self.approve(name, "b")
+        self.wait_for_all(executions + counting, store="a")
+        counted = self.counts.read_text().split()
+        self.assertEqual(set(counted), {str(i) for i in range(8 * len(counting))})
+        self.assertGreater(self.moved, 0)
+
+    def submit_somewhere(self, workflow, name, *inputs):
+        """Its launcher may be on its way: then it is said again, by the same name."""
+        def is_there():
+            subprocess.run([PROGRAM, "submit", "flow.yaml", workflow, "--name", name, "-i", *inputs,
+                            "--store", self.folders["abc"[hash(name) % 3]]], cwd=self.folder,
+                           capture_output=True, timeout=LIMIT_S, check=False)
+            return name in self.phases("a")
+        wait_until(is_there, f"{name} is there")
 
 
 class LateHostTest(MovesTest):

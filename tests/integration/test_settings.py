@@ -160,6 +160,8 @@ MISTAKES = [
      "'2s' is no value for 'lease'; write a duration from 3s to 60s [InvalidValue]"),
     ("process_lease", "process_lease: 5m", "process_lease: 25h", "25h",
      "'25h' is no value for 'process_lease'; write a duration from 10s to 86400s [InvalidValue]"),
+    ("balance", 'balance: "off"', "balance: 3", "3",
+     "'3' is no value for 'balance'; write on or off [InvalidValue]"),
     ("sendmail", "sendmail: /usr/sbin/sendmail", "sendmail: []", "[]",
      "a list is no value for 'sendmail'; write text [InvalidValue]"),
     ("from", "from: Troupe <troupe@example.org>", "from: nobody", "nobody",

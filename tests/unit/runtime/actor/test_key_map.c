@@ -12,6 +12,28 @@ static struct tr_key key_of(size_t i)
     return (struct tr_key){1 + i % 5, (i / 5 + 1) << 4 | i % 2};
 }
 
+static bool is_of_group(struct tr_key key, void *self)
+{
+    return key.group == *(const uint64_t *)self;
+}
+
+static void test_all_keys_of_a_kind_are_removed(void **state)
+{
+    (void)state;
+    struct tri_key_map map;
+    uint64_t group = 2;
+    assert_int_equal(tri_key_map_init(&map), 0);
+    for (size_t i = 0; i < KEYS; i++) {
+        assert_int_equal(tri_key_map_set(&map, key_of(i), 1 + i), 0);
+    }
+    tri_key_map_remove_if(&map, is_of_group, &group);
+    assert_int_equal(map.count, KEYS / 5 * 4);
+    for (size_t i = 0; i < KEYS; i++) {
+        assert_int_equal(tri_key_map_get(&map, key_of(i)), key_of(i).group == group ? 0 : 1 + i);
+    }
+    tri_key_map_fini(&map);
+}
+
 static void test_the_map_agrees_with_an_array(void **state)
 {
     (void)state;
@@ -99,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_map_agrees_with_an_array),
         cmocka_unit_test(test_keys_are_listed_by_their_group),
+        cmocka_unit_test(test_all_keys_of_a_kind_are_removed),
     };
     return cmocka_run_group_tests_name("key_map", tests, NULL, NULL);
 }

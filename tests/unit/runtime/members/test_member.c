@@ -298,6 +298,24 @@ static void test_partitions_are_given_to_who_listens(void **state)
     assert_int_equal(spread(&view, NULL), 0);
 }
 
+static void test_who_is_drained_gives_all_and_gets_nothing(void **state)
+{
+    (void)state;
+    const bool may[16] = {false, true, true, true};
+    struct tri_member_view view = listeners_of((const uint64_t[]){4, 2, 0, 1});
+    view.members[0].is_drained = true;
+    assert_string_equal(tri_member_show(&view.members[0]), "drained");
+    assert_int_equal(spread(&view, may), 21); /* to those that have fewest then */
+    view.members[2].is_drained = true;
+    assert_int_equal(spread(&view, may), 102);
+    view = listeners_of((const uint64_t[]){4, 0, 4, 4});
+    view.members[1].is_drained = true;
+    assert_int_equal(spread(&view, NULL), 0);
+    view = work_of((const uint64_t[]){6, 2, 2, 2});
+    view.members[2].is_drained = true;
+    assert_int_equal(divide(&view) / 10 % 10, 0);
+}
+
 /* A host that works itself finds those that are lost; what it waits for is nobody's else. */
 static void test_who_works_takes_as_well(void **state)
 {
@@ -388,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_partitions_go_where_fewest_are),
         cmocka_unit_test(test_partitions_are_given_to_those_with_fewer),
         cmocka_unit_test(test_partitions_are_given_to_who_listens),
+        cmocka_unit_test(test_who_is_drained_gives_all_and_gets_nothing),
         cmocka_unit_test(test_who_works_takes_as_well),
         cmocka_unit_test(test_what_people_are_told),
         cmocka_unit_test(test_when_processes_have_ended),
