@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/journal/reader_ops.h"
 #include "runtime/journal/store_folder.h"
 #include "runtime/postgres/postgres.h"
 #include "runtime/sqlite/sqlite.h"
@@ -123,6 +124,11 @@ int tri_store_registry_open(const char *folder, const char *locator, bool read_o
         return refuse_folder(folder, explain);
     }
     return error != 0 ? error : tri_postgres_registry_open(&options, explain, registry);
+}
+
+int tr_reader_members(struct tr_reader *reader, struct tri_member_view *view)
+{
+    return reader->ops->members == NULL ? TR_NOT_FOUND : reader->ops->members(reader, view);
 }
 
 int tri_store_open(const struct tri_store_options *given, char *explain, struct tri_store **store)

@@ -38,6 +38,12 @@ TR_MUST_USE int tri_store_registry_open(const char *folder, const char *locator,
                                         char *explain, struct tri_registry **registry);
 
 /*
+ * Reads the hosts of a store by a reader of it, as they are in its snapshot. TR_NOT_FOUND: it has
+ * none. Other errors are those of tr_reader_rows.
+ */
+TR_MUST_USE int tr_reader_members(struct tr_reader *reader, struct tri_member_view *view);
+
+/*
  * Brings what a lost host had committed, and is in its log alone, into the tables of a store in a
  * database: before any of its partitions is loaded (tr_host_take). It has no partition any more. If
  * several hosts do it, one after the other, the first one does all of it. `options` are those of

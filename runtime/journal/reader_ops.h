@@ -13,6 +13,8 @@ enum tri_reader_visit {
     TRI_VISIT_MESSAGES,  /* all messages */
 };
 
+struct tri_member_view; /* runtime/members/member.h */
+
 /* A back end: functions have the contracts of the tr_reader function of their name. */
 struct tri_reader_ops {
     int (*refresh)(struct tr_reader *reader);
@@ -25,6 +27,8 @@ struct tri_reader_ops {
                  int (*each)(void *self, const struct tri_op *op), void *self);
     /* The store of the snapshot, for pages and named cells. */
     struct tri_store *(*store)(const struct tr_reader *reader);
+    /* The hosts of the store; NULL: it has none. */
+    int (*members)(struct tr_reader *reader, struct tri_member_view *view);
     /* Sets the words for damaged data, and returns TR_STORE_DAMAGED. */
     int (*damaged)(struct tr_reader *reader, const char *what);
     void (*close)(struct tr_reader *reader);

@@ -128,6 +128,7 @@ struct tri_member_view {
     size_t partition_count;
     uint64_t owner;  /* the host of the first; 0: nobody yet */
     uint64_t view;   /* the number of the last change of owners or members */
+    uint64_t newest; /* the last incarnation that any host was given */
     uint64_t now_ms; /* of the database's clock */
 };
 

@@ -327,6 +327,9 @@ TR_MUST_USE int tri_postgres_replace_session(struct tri_postgres *self);
 /* Gives the session its name, by which people see who is connected. */
 TR_MUST_USE int tri_postgres_name_session(struct tri_postgres *self);
 
+/* Reads all hosts (runtime/members/registry.h), without a beat. */
+TR_MUST_USE int tri_postgres_look(struct tri_postgres *self, struct tri_member_view *view);
+
 /* Whether some session has the lock. */
 TR_MUST_USE int tri_postgres_has_engine(struct tri_postgres *self, bool *has);
 

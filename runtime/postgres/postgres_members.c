@@ -48,6 +48,7 @@
     "  (SELECT string_agg(host::text, ' ' ORDER BY number) FROM partitions) ELSE '' END" links    \
     ", CASE WHEN h.number = (SELECT min(number) FROM hosts) THEN"                                 \
     "  (SELECT string_agg(epoch::text, ' ' ORDER BY number) FROM partitions) ELSE '' END" moves   \
+    ", (SELECT incarnation FROM cluster WHERE id = 1)"                                            \
     " FROM hosts h LEFT JOIN (SELECT host, count(*) AS owned FROM partitions GROUP BY host) p"    \
     " ON p.host = h.number"                                                                       \
     " JOIN fences f ON f.number = h.number JOIN beats b ON b.number = h.number"                   \
@@ -196,34 +197,20 @@ static void read_partitions(const char *hosts, const char *epochs, const char *w
     }
 }
 
-static int look(struct tri_registry *registry, struct tri_member_view *view)
+static void forget_view(struct tri_member_view *view)
 {
-    struct postgres_registry *self = of(registry);
-    struct tri_postgres *session = self->session;
-    char texts[3][NUMBER_BYTES];
-    const char *parameters[] = {print(registry->self, texts[0]),
-                                print(registry->incarnation, texts[1]),
-                                print(TRI_MEMBER_UP, texts[2])};
-    PGresult *rows = NULL;
-    int error = resume(self);
     view->count = 0;
     view->partition_count = 0;
     view->owner = 0;
     view->view = 0;
+    view->newest = 0;
     view->now_ms = 0;
     memset(view->wanted, 0, sizeof view->wanted);
-    if (error != 0 || session->format < TRI_POSTGRES_FORMAT_HOSTS) {
-        return error;
-    }
-    bool beats = registry->self != 0;
-    size_t level = session->format >= TRI_POSTGRES_FORMAT_MOVES   ? 2
-                   : session->format >= TRI_POSTGRES_FORMAT_LINKS ? 1
-                                                                  : 0;
-    error = tri_postgres_query(session, looks[level][beats], beats ? 3 : 0, parameters, 1,
-                               "looking at the hosts", &rows);
-    if (error != 0) {
-        return error;
-    }
+}
+
+static void read_view(const struct tri_postgres *session, const PGresult *rows,
+                      struct tri_member_view *view)
+{
     view->count = (size_t)session->library->ntuples(rows);
     for (size_t i = 0; i < view->count; i++) {
         read_member(session, rows, (int)i, &view->members[i]);
@@ -232,9 +219,49 @@ static int look(struct tri_registry *registry, struct tri_member_view *view)
                         tri_postgres_text(session, rows, (int)i, 27), view);
         view->view = tri_postgres_number(session, rows, (int)i, 13);
         view->now_ms = tri_postgres_number(session, rows, (int)i, 14);
+        view->newest = tri_postgres_number(session, rows, (int)i, 28);
     }
-    session->library->clear(rows);
-    return 0;
+}
+
+/* By one statement; without a host the look is no beat. */
+static int look_as(struct tri_postgres *session, uint64_t host, uint64_t incarnation,
+                   struct tri_member_view *view)
+{
+    char texts[3][NUMBER_BYTES];
+    const char *parameters[] = {print(host, texts[0]), print(incarnation, texts[1]),
+                                print(TRI_MEMBER_UP, texts[2])};
+    PGresult *rows = NULL;
+    forget_view(view);
+    if (session->format < TRI_POSTGRES_FORMAT_HOSTS) {
+        return 0;
+    }
+    bool beats = host != 0;
+    size_t level = session->format >= TRI_POSTGRES_FORMAT_MOVES   ? 2
+                   : session->format >= TRI_POSTGRES_FORMAT_LINKS ? 1
+                                                                  : 0;
+    int error = tri_postgres_query(session, looks[level][beats], beats ? 3 : 0, parameters, 1,
+                                   "looking at the hosts", &rows);
+    if (error == 0) {
+        read_view(session, rows, view);
+        session->library->clear(rows);
+    }
+    return error;
+}
+
+int tri_postgres_look(struct tri_postgres *session, struct tri_member_view *view)
+{
+    return look_as(session, 0, 0, view);
+}
+
+static int look(struct tri_registry *registry, struct tri_member_view *view)
+{
+    struct postgres_registry *self = of(registry);
+    int error = resume(self);
+    if (error != 0) {
+        forget_view(view);
+        return error;
+    }
+    return look_as(self->session, registry->self, registry->incarnation, view);
 }
 
 /* ---- Joining. -------------------------------------------------------------------------------- */

@@ -323,6 +323,13 @@ static int visit(struct tr_reader *reader, enum tri_reader_visit what, uint64_t 
     return check(self, error);
 }
 
+static int members(struct tr_reader *reader, struct tri_member_view *view)
+{
+    struct tri_postgres *self = tri_reader_postgres(reader);
+    int error = tri_postgres_resume(self);
+    return error != 0 ? error : check(self, tri_postgres_look(self, view));
+}
+
 /* ------------------------------------------------------------------------ opening */
 
 static const struct tri_reader_ops ops = {
@@ -332,6 +339,7 @@ static const struct tri_reader_ops ops = {
     .count = count_rows,
     .visit = visit,
     .store = store_of,
+    .members = members,
     .damaged = damaged,
     .close = close_reader,
 };
