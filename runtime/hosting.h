@@ -367,6 +367,13 @@ bool tr_host_must_follow(const struct tr_host *host);
 void tr_host_lost(const struct tr_host *host,
                   void (*show)(void *self, uint16_t number, uint64_t incarnation), void *self);
 
+/*
+ * Shows each host that lives, this one among them, as the table said then; and the last incarnation
+ * that any host had been given. 0: it works beside no others.
+ */
+uint64_t tr_host_living(const struct tr_host *host, void (*show)(void *self, uint16_t number),
+                        void *self);
+
 /* Moves an actor, with its mailbox, to another worker; returns when it runs there. */
 TR_MUST_USE int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker);
 

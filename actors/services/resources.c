@@ -764,6 +764,12 @@ static int on_gone(struct tri_resources *resources, const struct tr_message *mes
     return error != 0 ? error : sweep(resources);
 }
 
+static int on_machines(struct tri_resources *resources, const struct tr_message *message)
+{
+    int error = tri_resources_host_on_machines(resources, message);
+    return error != 0 ? error : sweep(resources);
+}
+
 static int on_more(struct tri_resources *resources, const struct tr_message *message)
 {
     (void)message;
@@ -798,6 +804,7 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
                      {&tr_resource_release_schema, on_release},
                      {&tr_resource_quota_schema, on_quota},
                      {&tr_resource_machine_gone_schema, on_gone},
+                     {&tr_resource_machines_schema, on_machines},
                      {&tr_resource_dormant_schema, on_dormant},
                      {&tr_resource_active_schema, on_active},
                      {&tr_service_more_schema, on_more},

@@ -268,6 +268,8 @@ TR_MUST_USE int tri_resources_host_unclaim(struct tri_resources *resources, uint
 
 TR_MUST_USE int tri_resources_host_on_gone(struct tri_resources *resources,
                                            const struct tr_message *message);
+TR_MUST_USE int tri_resources_host_on_machines(struct tri_resources *resources,
+                                               const struct tr_message *message);
 
 /* A host tells what its machine has, and is there. */
 TR_MUST_USE int tri_resources_host_on_machine(struct tri_resources *resources,

@@ -184,6 +184,58 @@ int tri_resources_host_on_gone(struct tri_resources *resources, const struct tr_
     return error;
 }
 
+static bool is_among(struct tr_bytes hosts, uint32_t host)
+{
+    uint64_t number;
+    for (size_t at = 0; at + sizeof number <= hosts.size; at += sizeof number) {
+        memcpy(&number, hosts.data + at, sizeof number);
+        if (number == host) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Incarnations are given once among all hosts, so what a later one has told is known to be later. */
+static int lose_unseen(struct tri_resources *resources, uint32_t number,
+                       const struct tri_host_row *row, uint64_t newest)
+{
+    struct tri_host_row *lost;
+    bool is_gone = row->gone != 0;
+    if (row->told > newest || (is_gone && row->lost >= newest)) {
+        return 0;
+    }
+    int error = is_gone ? 0 : lose(resources, number);
+    if (error == 0) {
+        error = tri_resources_host_edit(resources, number, &lost);
+    }
+    if (error == 0 && lost->lost < newest) {
+        lost->lost = newest;
+    }
+    return error;
+}
+
+int tri_resources_host_on_machines(struct tri_resources *resources,
+                                   const struct tr_message *message)
+{
+    struct tr_resource_machines machines;
+    int error = tr_message_read(message, resource_machines, &machines);
+    for (uint32_t number = resources->state->hosts; error == 0 && number != 0;) {
+        const void *any;
+        error = tr_rows_get(&resources->rows, number, &any);
+        if (error != 0) {
+            return error;
+        }
+        const struct tri_host_row *row = any;
+        uint32_t next = row->next;
+        if (row->host != 0 && !is_among(machines.hosts, row->host)) {
+            error = lose_unseen(resources, number, row, machines.newest);
+        }
+        number = next;
+    }
+    return error;
+}
+
 /* -------------------------------------------------------------------------- its machine */
 
 int tri_resources_host_on_machine(struct tri_resources *resources,

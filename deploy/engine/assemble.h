@@ -62,7 +62,7 @@ struct tr_live {
     bool is_member;              /* it works beside other hosts of the store */
     struct tr_graph_pins *taken; /* needed by partitions that come (follow_hosts.c); or NULL */
     uint64_t follow_ms;          /* when it looks at the others again */
-    uint64_t gone;               /* a digest of the hosts that are known to be gone */
+    uint64_t gone;               /* a digest of the hosts that live, and of those that are gone */
     int cannot_take;             /* why their work cannot be taken now; 0: it can, or was */
     char cannot_take_words[TRI_STORE_EXPLAIN_BYTES];
     char listen[TR_HOST_ADDRESS_BYTES]; /* where the others reach it */

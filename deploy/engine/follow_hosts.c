@@ -79,10 +79,12 @@ static int hand_over(struct tr_live *live)
     return error;
 }
 
-/* Hosts that are gone, while the resource manager is told. */
+/* Hosts, while the resource manager is told. */
 struct telling {
     struct tr_live *live;
-    uint64_t digest; /* of who is gone */
+    uint64_t digest; /* of who is gone, and who lives */
+    uint64_t living[TR_HOSTS_MAX];
+    size_t count; /* of those */
     bool tells;
     int error;
 };
@@ -98,18 +100,37 @@ static void tell_gone(void *self, uint16_t number, uint64_t incarnation)
     }
 }
 
-/* Who waits for a machine that is gone asks anew. It is told whenever another host is gone. */
+static void note_living(void *self, uint16_t number)
+{
+    struct telling *telling = self;
+    if (telling->count < TR_COUNT_OF(telling->living)) {
+        telling->living[telling->count++] = number;
+        telling->digest = (telling->digest ^ number) * 0x9e3779b97f4a7c15ULL;
+    }
+}
+
+/*
+ * Who waits for a machine that is gone asks anew. That is told whenever other hosts live, or
+ * another one is gone; one that was forgotten is gone, too, and nobody sees it.
+ */
 static int tell_machines(struct tr_live *live)
 {
     struct telling telling = {.live = live};
     tr_host_lost(live->host, tell_gone, &telling);
-    if (telling.digest == live->gone) {
+    uint64_t newest = tr_host_living(live->host, note_living, &telling);
+    if (telling.digest == live->gone || newest == 0) {
         return 0;
     }
+    const struct tr_resource_machines machines = {
+        .hosts = {.data = (const uint8_t *)telling.living,
+                  .size = telling.count * sizeof *telling.living},
+        .newest = newest};
     live->gone = telling.digest;
     telling.tells = true;
     tr_host_lost(live->host, tell_gone, &telling);
-    return telling.error;
+    return telling.error != 0 ? telling.error
+                              : tr_host_tell(live->host, live->engine->resources,
+                                             &tr_resource_machines_schema, &machines);
 }
 
 int tr_follow_hosts(struct tr_live *live)

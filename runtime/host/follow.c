@@ -442,6 +442,19 @@ void tr_host_lost(const struct tr_host *host,
     }
 }
 
+uint64_t tr_host_living(const struct tr_host *host, void (*show)(void *self, uint16_t number),
+                        void *self)
+{
+    const struct tri_follow *follow = host->follow;
+    for (size_t i = 0; follow != NULL && i < follow->seen.count; i++) {
+        const struct tri_member *member = &follow->seen.members[i];
+        if (!tri_member_may_be_taken(member->state)) {
+            show(self, (uint16_t)member->number);
+        }
+    }
+    return follow != NULL ? follow->seen.newest : 0;
+}
+
 int tr_host_follow(struct tr_host *host)
 {
     struct tri_follow *follow = host->follow;

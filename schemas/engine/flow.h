@@ -333,6 +333,15 @@ enum tr_failure_kind {
     FIELD(u64, incarnation, 1, 0)
 
 /*
+ * Which hosts live, so that those that were forgotten are known to be gone, too: nobody sees them.
+ * Their numbers lie behind each other, eight bytes each. No host that is not among them has an
+ * incarnation up to `newest` any more; what began later is left as it is.
+ */
+#define TR_RESOURCE_MACHINES_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, hosts, 1, 0)                     \
+    FIELD(u64, newest, 1, 0)
+
+/*
  * Which executions are dormant from the engine's start on: what they have booked of the machine
  * counts nothing, and what they wait for is not given. Their numbers lie behind each other, eight
  * bytes each; the first message forgets what an earlier engine said, the last one completes the
@@ -445,6 +454,7 @@ enum tr_failure_kind {
     S(resource_active, 472, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_ACTIVE_FIELDS)             \
     S(resource_ask_again, 490, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_ASK_AGAIN_FIELDS)      \
     S(resource_machine_gone, 491, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_MACHINE_GONE_FIELDS) \
+    S(resource_machines, 492, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_MACHINES_FIELDS)         \
     S(service_more, 418, TR_MESSAGE, 1, TR_DURABLE, TR_SERVICE_MORE_FIELDS)                   \
     S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)                 \
     S(cache_owner, 415, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_OWNER_FIELDS)                    \

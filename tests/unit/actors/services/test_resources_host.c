@@ -203,6 +203,47 @@ static void test_late_news_of_a_host_change_nothing(void **state)
     end();
 }
 
+static void tell_living(uint64_t host, uint64_t newest)
+{
+    const uint64_t hosts[] = {host, 9};
+    const struct tr_resource_machines machines = {
+        .hosts = {.data = (const uint8_t *)hosts, .size = sizeof hosts}, .newest = newest};
+    stage_tell(&stage, manager, &tr_resource_machines_schema, &machines);
+    stage_run(&stage);
+}
+
+/* One that was forgotten while nobody was there is seen by nobody; a later one is left alone. */
+static void test_a_host_that_nobody_sees_is_gone(void **state)
+{
+    (void)state;
+    begin(true);
+    tell_machine(1, 5);
+    tell_machine(2, 7);
+    tell_machine(3, 9);
+    here = 1;
+    memory(1, 7, 100);
+    memory(2, 7, 60);
+    here = 3;
+    memory(3, 8, 100);
+    memory(4, 8, 60);
+    moved = 2;
+    tell_living(1, 8);
+    assert_int_equal(asked_again, 0);
+    tell_living(2, 8);
+    assert_int_equal(asked_again, 1);
+    uint32_t losses = state_of()->losses;
+    tell_living(2, 8);
+    assert_int_equal(state_of()->losses, losses);
+    crash();
+    tell_machine(1, 8); /* what it said before it was forgotten */
+    here = 1;
+    memory(5, 7, 10);
+    assert_int_equal(asked_again, 2);
+    tell_living(2, 9);
+    assert_int_equal(asked_again, 3);
+    end();
+}
+
 /* A task that has ended is told for nothing: no lane waits for it. */
 static void test_the_dead_are_not_waited_for(void **state)
 {
@@ -398,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_the_order_of_losses_and_requests_does_not_matter),
         cmocka_unit_test(test_a_loss_that_was_none_is_forgotten),
         cmocka_unit_test(test_late_news_of_a_host_change_nothing),
+        cmocka_unit_test(test_a_host_that_nobody_sees_is_gone),
         cmocka_unit_test(test_the_dead_are_not_waited_for),
         cmocka_unit_test(test_many_that_wait_ask_again),
         cmocka_unit_test(test_alone_and_beside_others_take_turns),
