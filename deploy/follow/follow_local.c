@@ -425,11 +425,24 @@ static void tell_retention(struct follower *follower, bool is_error, const char 
     }
 }
 
+/* Of several hosts the one that has the place of this name forgets what all of them share. */
+#define JANITOR_NAME "sys/janitor"
+
+static bool is_janitor(const struct tr_live *live)
+{
+    struct tr_ref place;
+    return live->is_member &&
+           tr_host_singleton_ref(live->host, tr_text_of(JANITOR_NAME), 0, &place) == 0 &&
+           tr_host_owns(live->host, place.key.group);
+}
+
 /* Forgets what the settings keep no longer, beside everything else, and tells of it. */
 static void keep_retention(struct follower *follower)
 {
     struct tr_pruned pruned;
     char words[TRI_STORE_EXPLAIN_BYTES];
+    follower->retaining.is_one_of_several = follower->live->is_member;
+    tr_retaining_set_janitor(&follower->retaining, is_janitor(follower->live));
     if (!tr_retaining_step(&follower->retaining, &pruned, words)) {
         return;
     }

@@ -85,12 +85,41 @@ static uint64_t before(uint64_t now_ms, uint64_t span_ms)
     return span_ms == 0 || span_ms >= now_ms ? 0 : now_ms - span_ms;
 }
 
-static int begin(struct tr_retaining *retaining)
+static bool is_wanted(const struct tr_retention *retention)
+{
+    return retention->executions_ms + retention->failed_attempts_ms + retention->cache_ms +
+               retention->audit_ms + retention->rules.count >
+           0;
+}
+
+/* Of one of several hosts: what lies in its folder alone. */
+static int begin_own(struct tr_retaining *retaining)
 {
     uint64_t now_ms = tr_clock_wall_ms();
     const struct tr_retention *retention = &retaining->retention;
     const struct tr_prune_request request = {
         .folder = retaining->folder,
+        .now_ms = now_ms,
+        .is_one_of_several = true,
+        .is_only_own = true,
+        .keeps_unnamed = !is_wanted(retention),
+        .attempts_before_ms = before(now_ms, retention->failed_attempts_ms),
+        .cache_before_ms = before(now_ms, retention->cache_ms),
+        .unnamed_before_ms = before(now_ms, TR_PRUNE_UNNAMED_MS),
+    };
+    return tr_janitor_start(&request, &retaining->janitor);
+}
+
+static int begin(struct tr_retaining *retaining)
+{
+    uint64_t now_ms = tr_clock_wall_ms();
+    const struct tr_retention *retention = &retaining->retention;
+    if (retaining->is_one_of_several && !(retaining->is_janitor && is_wanted(retention))) {
+        return begin_own(retaining);
+    }
+    const struct tr_prune_request request = {
+        .folder = retaining->folder,
+        .is_one_of_several = retaining->is_one_of_several,
         .executions_before_ms = before(now_ms, retention->executions_ms),
         .rules = retention->rules.items,
         .rule_count = retention->rules.count,
@@ -119,12 +148,9 @@ static int begin_cache(struct tr_retaining *retaining)
 /* Begins what is due. */
 static int begin_due(struct tr_retaining *retaining)
 {
-    const struct tr_retention *retention = &retaining->retention;
     uint64_t now_ms = tr_clock_ms();
-    bool is_wanted = retention->executions_ms + retention->failed_attempts_ms +
-                         retention->cache_ms + retention->audit_ms + retention->rules.count >
-                     0;
-    if (is_wanted && now_ms >= retaining->next_ms) {
+    bool is_due = is_wanted(&retaining->retention) || retaining->is_one_of_several;
+    if (is_due && now_ms >= retaining->next_ms) {
         retaining->next_ms = now_ms + TR_RETENTION_EVERY_MS;
         return begin(retaining);
     }
@@ -159,6 +185,14 @@ bool tr_retaining_step(struct tr_retaining *retaining, struct tr_pruned *pruned,
                  tr_error_text(error));
     }
     return error != 0;
+}
+
+void tr_retaining_set_janitor(struct tr_retaining *retaining, bool is_janitor)
+{
+    if (is_janitor && !retaining->is_janitor) {
+        retaining->next_ms = 0;
+    }
+    retaining->is_janitor = is_janitor;
 }
 
 void tr_retaining_fini(struct tr_retaining *retaining)

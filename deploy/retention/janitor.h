@@ -52,6 +52,8 @@ struct tr_retaining {
     const char *folder; /* of the store */
     struct tr_retention retention;
     struct tr_janitor *janitor;
+    bool is_one_of_several; /* hosts of the store, which have the retention alike */
+    bool is_janitor;        /* of these it forgets what all of them share */
     uint64_t next_ms;       /* of tr_clock_ms; 0: now */
     uint64_t next_cache_ms; /* the same, of the cache of blobs */
 };
@@ -59,10 +61,13 @@ struct tr_retaining {
 /*
  * Begins, at the first step and then once an hour, to forget what is too old, and hears of its end.
  * True: it has ended; then `explain` (TRI_STORE_EXPLAIN_BYTES) has words where it failed, else
- * none, and `pruned` says what went. A retention without any time does nothing. Where blobs/ is a
- * cache, it is bounded once a minute.
+ * none, and `pruned` says what went. A retention without any time does nothing but remove folders
+ * of what other hosts have forgotten. Where blobs/ is a cache, it is bounded once a minute.
  */
 bool tr_retaining_step(struct tr_retaining *retaining, struct tr_pruned *pruned, char *explain);
+
+/* Whether it is the one of several hosts; one that was not begins at its next step. */
+void tr_retaining_set_janitor(struct tr_retaining *retaining, bool is_janitor);
 
 /* Stops what is under way, as tr_janitor_end; before the engine is closed. */
 void tr_retaining_fini(struct tr_retaining *retaining);

@@ -106,8 +106,9 @@ static int take_attempt(void *self, const void *value)
         return 0;
     }
     snprintf(name, sizeof name, "%.*s", (int)row->generated_name.size, row->generated_name.data);
-    bool is_there = bsearch(&key, leftovers->names.items, leftovers->names.count, sizeof key,
-                            compare_names) != NULL;
+    bool is_there =
+        leftovers->names.count > 0 && bsearch(&key, leftovers->names.items, leftovers->names.count,
+                                              sizeof key, compare_names) != NULL;
     return is_there ? remove_attempt(leftovers, name) : 0;
 }
 
@@ -138,8 +139,29 @@ static int note(struct leftovers *leftovers, const char *name)
     return 0;
 }
 
+/* One that has just begun may not be known yet. */
+static bool is_old(const struct leftovers *leftovers, int folder)
+{
+    struct stat status;
+    uint64_t changed_ms =
+        fstat(folder, &status) != 0 ? UINT64_MAX : (uint64_t)status.st_mtim.tv_sec * 1000;
+    return changed_ms < leftovers->request->unnamed_before_ms;
+}
+
+/*
+ * What is left of an execution that another host has forgotten: this one alone has its folders.
+ */
+static int remove_forgotten(struct leftovers *leftovers, int folder, struct tr_text names[3])
+{
+    const struct tr_execution row = {.project = names[0], .domain = names[1], .name = names[2]};
+    return leftovers->request->is_one_of_several && is_old(leftovers, folder)
+               ? tr_prune_execution_folders(leftovers->request, &row, leftovers->explain,
+                                            leftovers->part)
+               : 0;
+}
+
 /* Which attempts of the execution succeeded; one that the history does not know is left alone. */
-static int ask_history(struct leftovers *leftovers, struct tr_text names[3])
+static int ask_history(struct leftovers *leftovers, int folder, struct tr_text names[3])
 {
     struct tr_executions_row copy;
     int error = leftovers->reader == NULL ? tr_history_open(leftovers->request->folder,
@@ -149,7 +171,7 @@ static int ask_history(struct leftovers *leftovers, struct tr_text names[3])
         error = tr_executions_named(leftovers->reader, names[0], names[1], names[2], &copy);
     }
     if (error != 0) {
-        return error == TR_NOT_FOUND ? 0 : error;
+        return error == TR_NOT_FOUND ? remove_forgotten(leftovers, folder, names) : error;
     }
     struct tr_reader_filter filters[] = {
         tr_filter_number("execution", TR_FILTER_EQUAL, copy.row.execution),
@@ -173,9 +195,12 @@ static int look_at(struct leftovers *leftovers, DIR *folder, struct tr_text name
             error = note(leftovers, entry->d_name);
         }
     }
-    if (error == 0 && leftovers->names.count > 0) {
-        qsort(leftovers->names.items, leftovers->names.count, sizeof(char *), compare_names);
-        error = ask_history(leftovers, names);
+    bool is_worth_it = leftovers->names.count > 0 || leftovers->request->is_one_of_several;
+    if (error == 0 && is_worth_it) {
+        if (leftovers->names.count > 1) {
+            qsort(leftovers->names.items, leftovers->names.count, sizeof(char *), compare_names);
+        }
+        error = ask_history(leftovers, dirfd(folder), names);
     }
     return error == 0 ? 0 : fail(leftovers, error, leftovers->path);
 }

@@ -621,11 +621,11 @@ static int prune_unnamed(const struct pruning *pruning, const struct choice *cho
     if (error == 0 && request->cache_before_ms > 0) {
         error = tr_prune_environments(request, pruning->explain, &parts[TR_PRUNED_ENVIRONMENTS]);
     }
-    if (error == 0) {
+    if (error == 0 && !request->is_only_own) {
         error = tr_prune_graphs(request, pruning->client, references, before_ms, pruning->explain,
                                 &parts[TR_PRUNED_GRAPHS]);
     }
-    if (error == 0) {
+    if (error == 0 && !request->is_only_own) {
         error = tr_prune_blobs(request, references, before_ms, pruning->explain, pruning->pruned);
     }
     if (error == 0) {
@@ -659,7 +659,7 @@ static int prune_all(struct pruning *pruning, const struct choice *choice)
         error = tr_leftovers_remove(pruning->request, pruning->explain,
                                     &pruning->pruned->parts[TR_PRUNED_ATTEMPTS]);
     }
-    return error != 0 ? error : prune_unnamed(pruning, choice);
+    return error != 0 || pruning->request->keeps_unnamed ? error : prune_unnamed(pruning, choice);
 }
 
 int tr_prune(const struct tr_prune_request *request, struct tri_client *client, char *explain,

@@ -41,6 +41,9 @@ struct tr_prune_request {
     uint64_t unnamed_before_ms;  /* what nothing names */
     uint64_t blobs_cache_bytes;  /* of blobs/, where that is a cache; 0: as it is */
     bool is_only_cache;          /* of blobs: nothing else goes */
+    bool is_one_of_several;      /* folders of what other hosts have forgotten go, too */
+    bool is_only_own;            /* what all hosts share stays: rows, graphs, blobs */
+    bool keeps_unnamed;          /* so does all that nothing names */
     bool is_dry;                 /* counts only; needs no engine */
     const atomic_bool *is_stopping; /* ends it with TR_CLOSED; may be NULL */
     /* Hears how many executions have gone; on the thread that prunes. May be NULL. */

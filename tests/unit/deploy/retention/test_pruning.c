@@ -503,6 +503,35 @@ static void folders_and_results_go_by_age(void **state)
     assert_false(is_there("cache/ab/abcd"));
 }
 
+/* Of hosts beside each other each has folders of its own, and one of them forgets. */
+static void what_another_host_has_forgotten_goes(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {
+        "attempts", "attempts/default", "attempts/default/development",
+        "attempts/default/development/old", "attempts/default/development/gone"};
+    struct tr_pruned pruned;
+    struct tr_graph *other = help_graph(
+        "troupe: 1\ntasks: {u: {run: [x]}}\nworkflows: {main: {nodes: {u: {task: u}}}}\n");
+    (void)past_keep_graph(other);
+    tr_graph_free(other);
+    past_close();
+    for (size_t i = 0; i < TR_COUNT_OF(folders); i++) {
+        assert_int_equal(mkdir(folders[i], 0700), 0);
+    }
+    struct tr_prune_request request = {.is_one_of_several = true,
+                                       .is_only_own = true,
+                                       .unnamed_before_ms = tr_clock_wall_ms() - HOUR_MS};
+    prune(&request, &pruned);
+    assert_true(is_there(folders[4])); /* it may have begun just now */
+    request.unnamed_before_ms = tr_clock_wall_ms() + HOUR_MS;
+    prune(&request, &pruned);
+    assert_int_equal(pruned.parts[TR_PRUNED_ATTEMPTS].count, 1);
+    assert_int_equal(pruned.parts[TR_PRUNED_GRAPHS].count, 0);
+    assert_true(is_there(folders[3]));
+    assert_false(is_there(folders[4]));
+}
+
 static void a_graph_that_nobody_names_goes(void **state)
 {
     (void)state;
@@ -538,6 +567,7 @@ int main(void)
         CASE(a_store_that_is_copied_is_left_alone),
         CASE(who_is_unknown_is_forgotten),
         CASE(folders_and_results_go_by_age),
+        CASE(what_another_host_has_forgotten_goes),
         CASE(a_graph_that_nobody_names_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
