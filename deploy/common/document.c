@@ -170,6 +170,15 @@ void tr_document_null(struct tr_document *document, const char *name)
     end_value(document);
 }
 
+void tr_document_text_or_null(struct tr_document *document, const char *name, const char *text)
+{
+    if (text != NULL) {
+        tr_document_text(document, name, tr_text_of(text));
+    } else {
+        tr_document_null(document, name);
+    }
+}
+
 void tr_document_time(struct tr_document *document, const char *name, uint64_t time_ms)
 {
     struct tr_moment moment = {.seconds = (int64_t)(time_ms / 1000),

@@ -47,6 +47,9 @@ void tr_document_number(struct tr_document *document, const char *name, int64_t 
 void tr_document_bool(struct tr_document *document, const char *name, bool value);
 void tr_document_null(struct tr_document *document, const char *name);
 
+/* A text; null for NULL. */
+void tr_document_text_or_null(struct tr_document *document, const char *name, const char *text);
+
 /* A time in milliseconds since 1970 as RFC 3339 in UTC; null for 0. */
 void tr_document_time(struct tr_document *document, const char *name, uint64_t time_ms);
 

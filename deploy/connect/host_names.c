@@ -3,13 +3,16 @@
  */
 #include "deploy/connect/host_names.h"
 
+#include <string.h>
+
 #include "runtime/memory.h"
 #include "runtime/store_open.h"
 #include "runtime/troupe.h"
+#include "schemas/engine/phase.h"
 
-void tr_host_names_init(struct tr_host_names *names, const char *folder)
+void tr_host_names_init(struct tr_host_names *names, struct tr_reader *reader)
 {
-    *names = (struct tr_host_names){.folder = folder};
+    *names = (struct tr_host_names){.reader = reader};
 }
 
 void tr_host_names_fini(struct tr_host_names *names)
@@ -20,17 +23,12 @@ void tr_host_names_fini(struct tr_host_names *names)
 
 static void read_names(struct tr_host_names *names)
 {
-    struct tri_registry *registry = NULL;
     names->is_read = true;
-    if (tri_store_registry_open(names->folder, NULL, true, NULL, &registry) != 0) {
-        return;
-    }
     names->view = tr_alloc_zero(1, sizeof *names->view);
-    if (names->view != NULL && tri_registry_look(registry, names->view) != 0) {
+    if (names->view != NULL && tr_reader_members(names->reader, names->view) != 0) {
         tr_free(names->view);
         names->view = NULL;
     }
-    tri_registry_close(registry);
 }
 
 /* NULL: none can be read. */
@@ -71,6 +69,24 @@ const char *tr_host_names_wanted(struct tr_host_names *names, uint64_t group)
     }
     const struct tri_member *member = tri_member_view_find(view, view->wanted[partition]);
     return member == NULL ? NULL : member->name;
+}
+
+const char *tr_host_names_of_execution(struct tr_host_names *names, const struct tr_execution *row)
+{
+    return tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)
+               ? NULL
+               : tr_host_names_of(names, row->execution);
+}
+
+bool tr_host_names_has(struct tr_host_names *names, const char *name)
+{
+    const struct tri_member_view *view = view_of(names);
+    for (size_t i = 0; view != NULL && i < view->count; i++) {
+        if (strcmp(view->members[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void add_name(void *self, uint16_t host, struct tr_buffer *text)

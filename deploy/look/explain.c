@@ -50,7 +50,7 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
     const struct tr_execution *row = &found->execution.row;
     bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
     struct tr_host_names names;
-    tr_host_names_init(&names, folder);
+    tr_host_names_init(&names, browse->reader);
     const struct tr_explain_hosts hosts = tr_host_names_explain(&names);
     struct tr_explain_request request = {
         .reader = browse->reader,
@@ -65,7 +65,7 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
         .output = invocation->output,
         .is_verbose = invocation->is_verbose,
         .hosts = &hosts,
-        .host = has_ended ? NULL : tr_host_names_of(&names, row->execution),
+        .host = tr_host_names_of_execution(&names, row),
         .goes_to = has_ended ? NULL : tr_host_names_wanted(&names, row->execution),
         .stream = tr_console_out()};
     char problem[TR_TARGET_PROBLEM_BYTES] = "";

@@ -602,16 +602,8 @@ static int write_document(struct explaining *explaining)
     tr_document_bool(document, "is_paused", request->execution->is_paused);
     tr_document_bool(document, "is_live", request->is_live);
     tr_document_bool(document, "is_dormant", request->is_dormant);
-    if (request->host != NULL) {
-        tr_document_text(document, "host", tr_text_of(request->host));
-    } else {
-        tr_document_null(document, "host");
-    }
-    if (request->goes_to != NULL) {
-        tr_document_text(document, "goes_to", tr_text_of(request->goes_to));
-    } else {
-        tr_document_null(document, "goes_to");
-    }
+    tr_document_text_or_null(document, "host", request->host);
+    tr_document_text_or_null(document, "goes_to", request->goes_to);
     tr_document_begin_list(document, "waiting");
     int error = show_waiting(explaining);
     tr_document_end(document);

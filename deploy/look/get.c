@@ -5,6 +5,7 @@
 
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
+#include "deploy/connect/host_names.h"
 #include "deploy/console/console.h"
 #include "schemas/codec/error.h"
 
@@ -27,10 +28,14 @@ static enum tr_exit_status get_found(const struct tr_browse *browse, const struc
         return TR_EXIT_DONE;
     }
     struct tr_activity activity;
+    struct tr_host_names names;
     tr_activity_read(get.folder, tr_browse_is_live(browse), browse->reader, &activity);
     get.activity = &activity;
+    tr_host_names_init(&names, browse->reader);
+    get.host = tr_host_names_of_execution(&names, row);
     int error = found->target.path.size == 0 ? tr_get_execution(&get)
                                              : tr_get_node(&get, &found->target, problem);
+    tr_host_names_fini(&names);
     tr_activity_fini(&activity);
     tr_console_note_error(error);
     if (error == TR_NOT_FOUND && problem[0] != '\0') {

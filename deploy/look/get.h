@@ -22,6 +22,7 @@ struct tr_get {
     const struct tr_execution *execution;
     const struct tr_activity *activity; /* NULL: none is */
     const char *store;                  /* the --store of the command; NULL: none */
+    const char *host;                   /* where it lives, of several; NULL: nowhere, or of one */
     uint64_t now_ms;
     enum tr_output output;
     bool is_verbose;

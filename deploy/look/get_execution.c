@@ -197,6 +197,9 @@ static void print_head(const struct tr_get *get, const struct tr_node_tree *tree
     if (row->parent.size > 0) {
         tri_get_line(get, "parent", row->parent);
     }
+    if (get->host != NULL) {
+        tri_get_line(get, "host", tr_text_of(get->host));
+    }
     tri_get_failure(get, row->code, row->message);
     if (row->failed.size > 0 && row->failed_element == TR_ELEMENT_NONE) {
         tri_get_line(get, "at", row->failed);
@@ -284,6 +287,7 @@ static void write_head(const struct tr_get *get, struct tr_document *document)
     const struct tr_execution *row = get->execution;
     tr_document_execution(document, row);
     tr_document_text(document, "cause", row->cause);
+    tr_document_text_or_null(document, "host", get->host);
     tr_document_number(document, "number", (int64_t)row->execution);
 }
 

@@ -24,7 +24,7 @@
 /* Columns of the table; those from the project on with -o wide alone. */
 static const char *const heads[] = {"NAME",     "WORKFLOW", "PHASE",   "AGE",
                                     "DURATION", "LAUNCHED", "PROJECT", "DOMAIN",
-                                    "PLAN",     "LABELS",   "ERROR"};
+                                    "PLAN",     "LABELS",   "HOST",    "ERROR"};
 #define NARROW_COUNT 6
 
 /* What a query has given so far. */
@@ -36,6 +36,7 @@ struct list {
     struct tr_document document;
     struct tr_inbox inbox; /* of gates */
     uint64_t count;
+    uint64_t skipped;  /* of those that live on the host that is asked for */
     bool has_launched; /* anything in the store was */
     bool has_more;
 };
@@ -88,6 +89,13 @@ static bool has_document(const struct list *list)
     return list->request->output == TR_OUTPUT_JSON || list->request->output == TR_OUTPUT_YAML;
 }
 
+/* Where it lives; NULL: nowhere any more, or on the only host. */
+static const char *host_of(const struct list *list, const struct tr_execution *row)
+{
+    struct tr_host_names *hosts = list->request->hosts;
+    return hosts == NULL ? NULL : tr_host_names_of_execution(hosts, row);
+}
+
 /* A cell that was put together in a buffer, which is empty afterwards. */
 static void take_cell(struct list *list, struct tr_buffer *words)
 {
@@ -107,6 +115,8 @@ static void write_wide_cells(struct list *list, const struct tr_execution *row,
     write_text_cell(list, row->domain);
     write_text_cell(list, row->plan);
     write_text_cell(list, row->labels);
+    const char *host = host_of(list, row);
+    write_text_cell(list, tr_text_of(host != NULL ? host : ""));
     tr_failure_line(row->code, row->message, ERROR_WIDTH, words);
     write_text_cell(list, tr_buffer_text(words));
 }
@@ -147,6 +157,7 @@ static void write_map(struct list *list, const struct tr_execution *row, uint64_
     tr_document_bool(document, "is_dormant", tr_activity_is_dormant(list->request->activity, row));
     tr_document_text(document, "cause", row->cause);
     tr_document_number(document, "launched", (int64_t)launched);
+    tr_document_text_or_null(document, "host", host_of(list, row));
     tr_document_end(document);
 }
 
@@ -171,6 +182,26 @@ static int take(void *self, const void *value)
         write_cells(list, row, launched);
     }
     return error;
+}
+
+/*
+ * Which host has it the database's query does not say: rows of others are passed over here, and the
+ * query ends with TR_CLOSED behind the last one that is asked for.
+ */
+static int take_on_host(void *self, const void *value)
+{
+    struct list *list = self;
+    const struct tr_list_request *request = list->request;
+    const char *host = host_of(list, value);
+    if (host == NULL || strcmp(host, request->host) != 0) {
+        return 0;
+    }
+    if (list->skipped < request->offset) {
+        list->skipped++;
+        return 0;
+    }
+    int error = take(list, value);
+    return error == 0 && list->has_more ? TR_CLOSED : error;
 }
 
 static void begin(struct list *list)
@@ -250,13 +281,15 @@ static int count_folded(struct tr_reader *reader, const struct tr_list_request *
 static int write_executions(struct list *list, struct tr_reader_query *query, uint64_t *folded)
 {
     const struct tr_list_request *request = list->request;
-    query->skip = request->offset;
-    query->limit = request->limit == 0 ? 0 : request->limit + 1;
+    bool is_of_host = request->host != NULL;
+    query->skip = is_of_host ? 0 : request->offset;
+    query->limit = is_of_host || request->limit == 0 ? 0 : request->limit + 1;
     int error = find_launched(list->reader, &list->has_launched);
     begin(list);
     if (error == 0) {
-        error = tr_reader_rows(list->reader, query, take, list);
+        error = tr_reader_rows(list->reader, query, is_of_host ? take_on_host : take, list);
     }
+    error = error == TR_CLOSED && list->has_more ? 0 : error;
     int end_error = finish(list);
     error = error != 0 ? error : end_error;
     bool is_empty = list->count == 0 && request->offset == 0;
@@ -268,7 +301,11 @@ static int write_executions(struct list *list, struct tr_reader_query *query, ui
 
 static int take_waiting(void *self, const void *row)
 {
-    return tr_inbox_add(&((struct list *)self)->inbox, row);
+    struct list *list = self;
+    const char *wanted = list->request->host;
+    const char *host = wanted != NULL ? host_of(list, row) : NULL;
+    bool is_elsewhere = wanted != NULL && (host == NULL || strcmp(host, wanted) != 0);
+    return is_elsewhere ? 0 : tr_inbox_add(&list->inbox, row);
 }
 
 /* All rows are asked for: offset and limit count gates. */
@@ -312,7 +349,8 @@ int tr_list_write(struct tr_reader *reader, const struct tr_list_request *reques
 struct call {
     const struct tr_browse *browse;
     struct tr_list_request request;
-    struct tr_arena arena;             /* of conditions on labels */
+    struct tr_arena arena; /* of conditions on labels */
+    struct tr_host_names hosts;
     struct tr_executions_row launcher; /* of --parent */
     char address[TR_ADDRESS_BYTES_MAX];
 };
@@ -340,6 +378,26 @@ static enum tr_exit_status read_phases(struct call *call)
     bool is_fine = phases == NULL ||
                    tr_filters_read_phases(phases, &call->request.filter.phases, problem) == 0;
     return is_fine ? TR_EXIT_DONE : tr_command_mistake(invocation->command, "%s", problem);
+}
+
+/* What has ended lives nowhere. */
+static enum tr_exit_status read_host(struct call *call)
+{
+    const struct tr_invocation *invocation = call->browse->invocation;
+    const char *host = tr_arguments_value(&invocation->arguments, "host");
+    struct tr_execution_filter *filter = &call->request.filter;
+    if (host == NULL) {
+        return TR_EXIT_DONE;
+    }
+    if (!tr_host_names_has(&call->hosts, host)) {
+        return tr_command_refused(invocation->command,
+                                  "--host: the store has no host called %.80s; `troupe hosts` "
+                                  "shows them",
+                                  host);
+    }
+    call->request.host = host;
+    filter->phases = filter->phases == 0 ? tr_execution_phases_unfinished() : filter->phases;
+    return TR_EXIT_DONE;
 }
 
 static enum tr_exit_status read_times(struct call *call)
@@ -410,7 +468,7 @@ static enum tr_exit_status read_parent(struct call *call)
 static enum tr_exit_status read_options(struct call *call)
 {
     static enum tr_exit_status (*const steps[])(struct call * call) = {
-        read_phases, read_times, read_counts, read_sort, read_labels, read_parent,
+        read_phases, read_host, read_times, read_counts, read_sort, read_labels, read_parent,
     };
     enum tr_exit_status status = TR_EXIT_DONE;
     for (size_t i = 0; status == TR_EXIT_DONE && i < TR_COUNT_OF(steps); i++) {
@@ -476,11 +534,14 @@ enum tr_exit_status tr_list_show(const struct tr_browse *browse, bool is_waiting
                     .output = browse->invocation->output},
     };
     tr_arena_init(&call.arena);
+    tr_host_names_init(&call.hosts, browse->reader);
+    call.request.hosts = &call.hosts;
     enum tr_exit_status status = read_options(&call);
     if (status == TR_EXIT_DONE) {
         status = show(&call);
     }
     tr_executions_row_fini(&call.launcher);
+    tr_host_names_fini(&call.hosts);
     tr_arena_fini(&call.arena);
     return status;
 }
@@ -504,6 +565,7 @@ static const struct tr_option options[] = {
     TR_FILTER_LABEL_OPTION,
     {0, "since", "TIME", "only those created since then: 2h, or 2026-08-20", NULL, 0, false},
     {0, "until", "TIME", "only those created before then", NULL, 0, false},
+    {0, "host", "NAME", "only those that live on this one of several hosts", NULL, 0, false},
     {0, "parent", "EXEC", "only those that this one has launched", NULL, TR_COMPLETES_EXECUTIONS,
      false},
     {'a', "all", NULL, "those that others have launched, too", NULL, 0, false},

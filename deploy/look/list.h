@@ -9,6 +9,7 @@
 #include "deploy/cli/browse.h"
 #include "deploy/cli/command.h"
 #include "deploy/connect/activity.h"
+#include "deploy/connect/host_names.h"
 #include "deploy/selection/execution_filter.h"
 
 /* How many are shown where nobody says. */
@@ -41,6 +42,8 @@ struct tr_list_request {
     const char *folder;                 /* of the store; of gates alone, as the next */
     const char *store;                  /* the --store of the command; NULL: none */
     const struct tr_activity *activity; /* NULL: none is */
+    struct tr_host_names *hosts;        /* NULL: they are not named */
+    const char *host;                   /* only those that live there; NULL: all */
     uint64_t now_ms;
     enum tr_output output;
 };

@@ -347,7 +347,7 @@ static int print_text(struct overview *overview)
 static enum tr_exit_status show(struct tr_listing *listing)
 {
     struct overview overview = {.listing = listing, .browse = listing->browse};
-    tr_host_names_init(&overview.hosts, listing->browse->place.folder);
+    tr_host_names_init(&overview.hosts, listing->browse->reader);
     int error = read_places(&overview);
     if (error == 0) {
         error =

@@ -163,7 +163,7 @@ class LabelsTest(ProgramTest):
         self.assertEqual(self.names("-l", "team", "--workflow", "o*", "--sort", "name"), ["a", "b"])
         table = self.troupe("list", "-o", "wide", "-l", "team=web")[0].splitlines()
         self.assertEqual(table[0].split(), ["NAME", "WORKFLOW", "PHASE", "AGE", "DURATION",
-                                            "LAUNCHED", "PROJECT", "DOMAIN", "PLAN", "LABELS",
+                                            "LAUNCHED", "PROJECT", "DOMAIN", "PLAN", "LABELS", "HOST",
                                             "ERROR"])
         self.assertEqual(table[1].split()[5:], ["-", "default", "development", "-",
                                                 "size=1,team=web,tier=silver", "-"])

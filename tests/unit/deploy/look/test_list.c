@@ -79,11 +79,11 @@ static void test_the_wide_table(void **state)
     assert_string_equal(
         list((struct tr_list_request){.output = TR_OUTPUT_WIDE, .filter.project = "demo"}),
         "NAME           WORKFLOW  PHASE      AGE  DURATION  LAUNCHED  PROJECT  DOMAIN       "
-        "PLAN         LABELS               ERROR\n"
+        "PLAN         LABELS               HOST  ERROR\n"
         "nightly-bbbbb  nightly   failed     2m   2m05s     -         demo     production   "
-        "every-night  team=data,tier=gold  too much [OOMKilled]\n"
+        "every-night  team=data,tier=gold  -     too much [OOMKilled]\n"
         "fan-out-aaaaa  fan_out   succeeded  3m   1.00s     -         demo     development  "
-        "-            -                    -\n");
+        "-            -                    -     -\n");
 }
 
 static void test_the_document(void **state)
@@ -98,7 +98,7 @@ static void test_the_document(void **state)
         "\"message\":\"too\\nmuch\",\"flyte_message\":\"too\\nmuch\","
         "\"node\":\"squares\",\"element\":17},"
         "\"is_paused\":false,\"labels\":{\"team\":\"data\",\"tier\":\"gold\"},"
-        "\"is_dormant\":false,\"cause\":\"\",\"launched\":0}]\n");
+        "\"is_dormant\":false,\"cause\":\"\",\"launched\":0,\"host\":null}]\n");
     assert_string_equal(
         list((struct tr_list_request){.output = TR_OUTPUT_YAML, .filter.workflow = "fan_out"}),
         "- execution: \"fan-out-aaaaa\"\n"
@@ -117,7 +117,8 @@ static void test_the_document(void **state)
         "    {}\n"
         "  is_dormant: false\n"
         "  cause: \"\"\n"
-        "  launched: 0\n");
+        "  launched: 0\n"
+        "  host: null\n");
     assert_string_equal(
         list((struct tr_list_request){.output = TR_OUTPUT_JSON, .filter.project = "nobody"}),
         "[]\n");
