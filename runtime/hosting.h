@@ -374,6 +374,12 @@ void tr_host_lost(const struct tr_host *host,
 uint64_t tr_host_living(const struct tr_host *host, void (*show)(void *self, uint16_t number),
                         void *self);
 
+/* The name of the host that lives and has a public key (TR_WIRE_KEY_BYTES); false: none has it. */
+bool tr_host_name_of_key(const struct tr_host *host, const uint8_t *key, char *name, size_t size);
+
+/* The keys by which the other hosts know this one; NULL: it works beside no others. */
+const struct tr_wire_keys *tr_host_keys(const struct tr_host *host);
+
 /* Moves an actor, with its mailbox, to another worker; returns when it runs there. */
 TR_MUST_USE int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker);
 

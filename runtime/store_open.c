@@ -10,7 +10,9 @@
 
 #include "runtime/journal/reader_ops.h"
 #include "runtime/journal/store_folder.h"
+#include "runtime/link/entry_locator.h"
 #include "runtime/postgres/postgres.h"
+#include "runtime/remote/remote_reader.h"
 #include "runtime/sqlite/sqlite.h"
 #include "runtime/store_files.h"
 #include "runtime/store_place.h"
@@ -165,6 +167,9 @@ int tr_reader_open(const struct tr_reader_options *given, char *explain, struct 
 {
     char bound[TRI_STORE_LOCATOR_BYTES];
     struct tr_reader_options options = *given;
+    if (options.folder != NULL && tri_entry_is_locator(options.folder)) {
+        return tri_remote_reader_open(&options, explain, reader);
+    }
     int error = tri_store_locate(options.folder, &options.locator, explain, bound);
     if (error != 0) {
         return error;

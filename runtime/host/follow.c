@@ -455,6 +455,25 @@ uint64_t tr_host_living(const struct tr_host *host, void (*show)(void *self, uin
     return follow != NULL ? follow->seen.newest : 0;
 }
 
+bool tr_host_name_of_key(const struct tr_host *host, const uint8_t *key, char *name, size_t size)
+{
+    const struct tri_follow *follow = host->follow;
+    for (size_t i = 0; follow != NULL && i < follow->seen.count; i++) {
+        const struct tri_member *member = &follow->seen.members[i];
+        bool is_up = member->state == TRI_MEMBER_UP && member->has_key;
+        if (is_up && memcmp(member->key, key, TR_WIRE_KEY_BYTES) == 0) {
+            (void)snprintf(name, size, "%s", member->name);
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct tr_wire_keys *tr_host_keys(const struct tr_host *host)
+{
+    return host->follow != NULL ? &host->follow->keys : NULL;
+}
+
 int tr_host_follow(struct tr_host *host)
 {
     struct tri_follow *follow = host->follow;

@@ -85,6 +85,8 @@ enum tri_meta {
     TRI_META_NEXT_GROUP_OF_SLOT = 1 << 20,
     TRI_META_CLOCK_OF_SLOT = 1 << 21, /* + slot: the same as CLOCK, of a host among several */
     TRI_META_TENURES_OF_PARTITION = 1 << 22, /* + partition: the same as TENURES, of it alone */
+    /* + host: where clients and the others reach it (schemas/runtime/place.h) */
+    TRI_META_ENTRY_OF_HOST = 1 << 23,
 };
 
 /* One operation. The caller owns `data` and keeps it until commit returns. */

@@ -11,6 +11,9 @@
  * Sending answers never blocks: a client that does not read fills its pipe of
  * TR_ENDPOINT_ANSWERS_MAX answers, then it gets no more (TR_BUSY). So a slow client costs bounded
  * memory and no time of the engine.
+ *
+ * The entry is a second ROUTER. Who it is whose message came says its property "User-Id", which is
+ * what the gate has said of its key; nothing that a client sends can set it.
  */
 #include "runtime/link/endpoint.h"
 
@@ -27,6 +30,9 @@
 struct tri_endpoint {
     void *context;
     void *router;
+    void *entry; /* the same for those who come over tcp; NULL: nobody may */
+    struct tri_zap *zap;
+    int entry_descriptor;
     int folder;
     int descriptor;
     uint64_t refused;
@@ -112,6 +118,76 @@ int tri_endpoint_open(const char *folder, struct tri_endpoint **out)
     return 0;
 }
 
+/* ----------------------------------------------------------------------- the entry */
+
+#define ENTRY_DOMAIN "troupe.entry"
+
+/*
+ * How long a client may take to say who it is; and how soon one whose machine is gone is found, so
+ * that its answers are not kept for ever.
+ */
+#define HANDSHAKE_MS_MAX 5000
+#define HEARTBEAT_MS 10000
+#define HEARTBEAT_LOST_MS 30000
+
+static bool secure_entry(void *socket, const struct tr_wire_keys *keys)
+{
+    return set_number(socket, ZMQ_CURVE_SERVER, 1) == 0 &&
+           zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, keys->secret_key, TR_WIRE_KEY_BYTES) == 0 &&
+           zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, ENTRY_DOMAIN, strlen(ENTRY_DOMAIN)) == 0 &&
+           set_number(socket, ZMQ_IPV6, 1) == 0 &&
+           set_number(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS_MAX) == 0 &&
+           set_number(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) == 0 &&
+           set_number(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_LOST_MS) == 0;
+}
+
+static int open_entry(struct tri_endpoint *endpoint, const struct tri_endpoint_entry *entry)
+{
+    const struct tri_zap_gate gate = {
+        .domain = ENTRY_DOMAIN, .self = entry->self, .lets_in = entry->lets_in};
+    size_t size = sizeof endpoint->entry_descriptor;
+    int error = tri_zap_open_gate(endpoint->context, &gate, &endpoint->zap);
+    if (error != 0) {
+        return error;
+    }
+    endpoint->entry = zmq_socket(endpoint->context, ZMQ_ROUTER);
+    if (endpoint->entry == NULL || configure(endpoint->entry) != 0 ||
+        !secure_entry(endpoint->entry, entry->keys) ||
+        zmq_bind(endpoint->entry, entry->address) != 0 ||
+        zmq_getsockopt(endpoint->entry, ZMQ_FD, &endpoint->entry_descriptor, &size) != 0) {
+        return TR_SYSTEM;
+    }
+    return 0;
+}
+
+static void close_entry(struct tri_endpoint *endpoint, int linger_ms)
+{
+    if (endpoint->entry != NULL) {
+        (void)set_number(endpoint->entry, ZMQ_LINGER, linger_ms);
+        zmq_close(endpoint->entry);
+        endpoint->entry = NULL;
+    }
+    tri_zap_close(endpoint->zap);
+    endpoint->zap = NULL;
+}
+
+int tri_endpoint_enter(struct tri_endpoint *endpoint, const struct tri_endpoint_entry *entry)
+{
+    int error = open_entry(endpoint, entry);
+    int number = errno;
+    if (error != 0) {
+        close_entry(endpoint, 0);
+        errno = number;
+    }
+    return error;
+}
+
+void tri_endpoint_entry_descriptors(const struct tri_endpoint *endpoint, int descriptors[2])
+{
+    descriptors[0] = endpoint->entry_descriptor;
+    descriptors[1] = tri_zap_descriptor(endpoint->zap);
+}
+
 /* How long closing waits for the last answers to be sent. */
 #define LINGER_MS 200
 
@@ -123,6 +199,7 @@ void tri_endpoint_leave(struct tri_endpoint *endpoint)
         (void)set_number(endpoint->router, ZMQ_LINGER, LINGER_MS);
         zmq_close(endpoint->router);
         endpoint->router = NULL;
+        close_entry(endpoint, LINGER_MS);
     }
 }
 
@@ -159,30 +236,39 @@ uint64_t tri_endpoint_refused(const struct tri_endpoint *endpoint)
 /* ---------------------------------------------------------------------- requests */
 
 /* Receives one part; false when there is none. */
-static bool receive_part(struct tri_endpoint *endpoint)
+static bool receive_part(struct tri_endpoint *endpoint, void *router)
 {
     zmq_msg_close(&endpoint->received);
     zmq_msg_init(&endpoint->received);
-    return zmq_msg_recv(&endpoint->received, endpoint->router, ZMQ_DONTWAIT) >= 0;
+    return zmq_msg_recv(&endpoint->received, router, ZMQ_DONTWAIT) >= 0;
 }
 
 /* Drops the remaining parts of a message with too many. */
-static void drop_parts(struct tri_endpoint *endpoint)
+static void drop_parts(struct tri_endpoint *endpoint, void *router)
 {
-    while (zmq_msg_more(&endpoint->received) != 0 && receive_part(endpoint)) {
+    while (zmq_msg_more(&endpoint->received) != 0 && receive_part(endpoint, router)) {
     }
 }
 
+/* Whose message it is; false: nobody's. */
+static bool read_who(struct tri_endpoint *endpoint, const void *router, struct tri_peer *peer)
+{
+    const char *who = router == endpoint->entry ? zmq_msg_gets(&endpoint->received, "User-Id") : "";
+    (void)snprintf(peer->who, sizeof peer->who, "%s", who != NULL ? who : "");
+    return router != endpoint->entry || peer->who[0] != '\0';
+}
+
 /* Reads the rest of a message whose sender was received; returns whether it is a request. */
-static bool read_message(struct tri_endpoint *endpoint, struct tri_peer *peer,
+static bool read_message(struct tri_endpoint *endpoint, void *router, struct tri_peer *peer,
                          struct tri_request *request)
 {
     size_t name_size = zmq_msg_size(&endpoint->received);
-    bool is_good = name_size <= TRI_PEER_BYTES_MAX && zmq_msg_more(&endpoint->received) != 0;
+    bool is_good = name_size <= TRI_PEER_BYTES_MAX && zmq_msg_more(&endpoint->received) != 0 &&
+                   read_who(endpoint, router, peer);
     if (is_good) {
         peer->size = (uint8_t)name_size;
         memcpy(peer->name, zmq_msg_data(&endpoint->received), name_size);
-        is_good = receive_part(endpoint) && zmq_msg_more(&endpoint->received) == 0;
+        is_good = receive_part(endpoint, router) && zmq_msg_more(&endpoint->received) == 0;
     }
     struct tr_bytes frame = {.data = zmq_msg_data(&endpoint->received),
                              .size = zmq_msg_size(&endpoint->received)};
@@ -190,20 +276,30 @@ static bool read_message(struct tri_endpoint *endpoint, struct tri_peer *peer,
         peer->number = request->number;
         return true;
     }
-    drop_parts(endpoint);
+    drop_parts(endpoint, router);
     endpoint->refused++;
     return false;
+}
+
+static int next_of(struct tri_endpoint *endpoint, void *router, struct tri_peer *peer,
+                   struct tri_request *request)
+{
+    while (router != NULL && receive_part(endpoint, router)) {
+        if (read_message(endpoint, router, peer, request)) {
+            return 0;
+        }
+    }
+    return TR_NOT_FOUND;
 }
 
 int tri_endpoint_next(struct tri_endpoint *endpoint, struct tri_peer *peer,
                       struct tri_request *request)
 {
-    while (receive_part(endpoint)) {
-        if (read_message(endpoint, peer, request)) {
-            return 0;
-        }
+    if (endpoint->zap != NULL) {
+        tri_zap_answer(endpoint->zap);
     }
-    return TR_NOT_FOUND;
+    int error = next_of(endpoint, endpoint->router, peer, request);
+    return error == TR_NOT_FOUND ? next_of(endpoint, endpoint->entry, peer, request) : error;
 }
 
 static int send_failed(int number)
@@ -220,9 +316,9 @@ int tri_endpoint_answer(struct tri_endpoint *endpoint, const struct tri_peer *pe
     if (error != 0) {
         return error;
     }
-    bool is_sent =
-        zmq_send(endpoint->router, peer->name, peer->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
-        zmq_send(endpoint->router, frame, size, ZMQ_DONTWAIT) >= 0;
+    void *router = peer->who[0] != '\0' ? endpoint->entry : endpoint->router;
+    bool is_sent = zmq_send(router, peer->name, peer->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
+                   zmq_send(router, frame, size, ZMQ_DONTWAIT) >= 0;
     error = is_sent ? 0 : send_failed(errno);
     tr_free(frame);
     return error;

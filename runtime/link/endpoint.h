@@ -9,10 +9,15 @@
  *
  * with numbers in big endian. An answer has the number of its request. A malformed or too large
  * frame is counted and dropped without an answer. Only tri_client_next blocks. One thread for each.
+ *
+ * With an entry the same frames come over tcp, from whoever has a key that is known there: both
+ * sides are encrypted and know each other by CURVE.
  */
 #ifndef TR_RUNTIME_LINK_ENDPOINT_H
 #define TR_RUNTIME_LINK_ENDPOINT_H
 
+#include "runtime/link/wire_keys.h"
+#include "runtime/link/zap.h"
 #include "schemas/codec/field.h"
 
 /* The socket's name in the store's folder. */
@@ -49,8 +54,12 @@ TR_MUST_USE int tri_request_make(uint32_t number, const struct tr_schema *schema
 
 struct tri_endpoint;
 
-/* The sender of a request, for later answers. A value. */
+/*
+ * The sender of a request, for later answers. A value. `who` is whose key it has, at the entry; "":
+ * it came by the socket in the folder, whose owner it is.
+ */
 struct tri_peer {
+    char who[TRI_ZAP_WHO_BYTES];
     uint8_t size;
     uint8_t name[TRI_PEER_BYTES_MAX];
     uint32_t number; /* of the request */
@@ -61,6 +70,24 @@ struct tri_peer {
  * TR_SYSTEM (errno).
  */
 TR_MUST_USE int tri_endpoint_open(const char *folder, struct tri_endpoint **endpoint);
+
+/* Where others than the owner of the folder are answered. */
+struct tri_endpoint_entry {
+    const char *address;             /* tcp://IP:PORT */
+    const struct tr_wire_keys *keys; /* of this host */
+    void *self;
+    bool (*lets_in)(void *self, const uint8_t *key, char who[TRI_ZAP_WHO_BYTES]);
+};
+
+/*
+ * Answers at an entry, too; once. `lets_in` is called by tri_endpoint_next. TR_SYSTEM (errno),
+ * TR_MEMORY: nobody is let in.
+ */
+TR_MUST_USE int tri_endpoint_enter(struct tri_endpoint *endpoint,
+                                   const struct tri_endpoint_entry *entry);
+
+/* As tri_endpoint_descriptor: of the entry, and of those who want to be let in. */
+void tri_endpoint_entry_descriptors(const struct tri_endpoint *endpoint, int descriptors[2]);
 
 /*
  * Takes no more requests, and begins to send pending answers; only tri_endpoint_close may follow.
@@ -93,11 +120,28 @@ uint64_t tri_endpoint_refused(const struct tri_endpoint *endpoint);
 struct tri_client;
 
 /*
- * Connects to the endpoint of the store in `folder`; the first tri_client_next shows whether an
- * engine answers. TR_NO_CONNECTION (there is none), TR_MEMORY, TR_SYSTEM; TR_LIMIT: this process
- * lacks resources for it (link/preflight.h).
+ * Connects to the endpoint of the store in `folder`, or to one of the hosts of a locator
+ * (entry_locator.h), which takes seconds if they do not answer; the first tri_client_next shows
+ * whether an engine answers. TR_NO_CONNECTION (there is none), TR_MEMORY, TR_SYSTEM; TR_LIMIT: this
+ * process lacks resources for it (link/preflight.h).
  */
 TR_MUST_USE int tri_client_open(const char *folder, struct tri_client **client);
+
+/* An entry, and who comes there. */
+struct tri_client_entry {
+    const char *address; /* tcp://HOST:PORT */
+    uint8_t server_key[TR_WIRE_KEY_BYTES];
+    const struct tr_wire_keys *keys; /* own ones, used during the call alone */
+};
+
+/*
+ * Connects to an entry, as tri_client_open. That there is none, that it has another key, or that it
+ * knows nobody with ours (TR_CLOSED) shows in tri_client_next.
+ */
+TR_MUST_USE int tri_client_enter(const struct tri_client_entry *entry, struct tri_client **client);
+
+/* Readable when answers may have arrived: call tri_client_next with no time until TR_TIMEOUT. */
+int tri_client_descriptor(const struct tri_client *client);
 
 /* Disconnects and frees; NULL is fine. */
 void tri_client_close(struct tri_client *client);
@@ -109,7 +153,8 @@ TR_MUST_USE int tri_client_ask(struct tri_client *client, const struct tr_schema
 /*
  * Waits for the next answer; its views are valid until the next call. TR_TIMEOUT: the time is over,
  * or `descriptor` (-1: none) is readable. TR_NO_CONNECTION: no engine answers, or it has gone;
- * TR_BUSY: it closed the connection at once, since it accepts no more clients (link/accept.h).
+ * TR_BUSY: it closed the connection at once, since it accepts no more clients (link/accept.h);
+ * TR_CLOSED: an entry that knows nobody with our key.
  */
 TR_MUST_USE int tri_client_next(struct tri_client *client, int descriptor, uint32_t timeout_ms,
                                 struct tri_request *answer);

@@ -36,13 +36,16 @@ struct part {
 };
 
 struct tri_zap {
-    const struct tri_directory *directory;
+    const struct tri_directory *directory; /* NULL: the gate says */
+    struct tri_zap_gate gate;
+    char who[TRI_ZAP_WHO_BYTES];
     void *socket;
     uint64_t refused;
     struct part parts[PART_COUNT];
 };
 
-int tri_zap_open(void *context, const struct tri_directory *directory, struct tri_zap **out)
+static int open_zap(void *context, const struct tri_directory *directory,
+                    const struct tri_zap_gate *gate, struct tri_zap **out)
 {
     static const char address[] = "inproc://zeromq.zap.01";
     const int linger_ms = 0;
@@ -51,6 +54,7 @@ int tri_zap_open(void *context, const struct tri_directory *directory, struct tr
         return TR_MEMORY;
     }
     zap->directory = directory;
+    zap->gate = *gate;
     zap->socket = zmq_socket(context, ZMQ_REP);
     int error = zap->socket == NULL ||
                         zmq_setsockopt(zap->socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms) != 0
@@ -65,6 +69,17 @@ int tri_zap_open(void *context, const struct tri_directory *directory, struct tr
     }
     *out = zap;
     return 0;
+}
+
+int tri_zap_open(void *context, const struct tri_directory *directory, struct tri_zap **zap)
+{
+    const struct tri_zap_gate gate = {.domain = TRI_ZAP_DOMAIN};
+    return open_zap(context, directory, &gate, zap);
+}
+
+int tri_zap_open_gate(void *context, const struct tri_zap_gate *gate, struct tri_zap **zap)
+{
+    return open_zap(context, NULL, gate, zap);
 }
 
 int tri_zap_descriptor(struct tri_zap *zap)
@@ -100,9 +115,13 @@ static bool is_text(const struct part *part, const char *text)
     return part->size == strlen(text) && memcmp(part->bytes, text, part->size) == 0;
 }
 
-static bool is_known(const struct tri_zap *zap, const struct part *key)
+static bool is_known(struct tri_zap *zap, const struct part *key)
 {
     const struct tri_directory *directory = zap->directory;
+    if (directory == NULL) {
+        return key->size == TR_WIRE_KEY_BYTES &&
+               zap->gate.lets_in(zap->gate.self, key->bytes, zap->who);
+    }
     for (uint32_t i = 0; key->size == TR_WIRE_KEY_BYTES && i < tri_directory_count(directory);
          i++) {
         const struct tri_neighbour *peer = &directory->peers[i];
@@ -125,18 +144,17 @@ static void send_text(struct tri_zap *zap, const char *text, int flags)
 }
 
 /*
- * A refusal is one for now (300): a host that has just joined may come before this one has heard of
- * it, and after 400 its socket would never try again.
+ * A refusal by the directory is one for now (300): a host that has just joined may come before this
+ * one has heard of it, and after 400 its socket would never try again. That of a gate is for good.
  */
 static void answer(struct tri_zap *zap, bool is_let_in)
 {
     const struct part *request = &zap->parts[PART_REQUEST];
     send_text(zap, VERSION, ZMQ_SNDMORE);
     send_part(zap, request->bytes, request->size, ZMQ_SNDMORE);
-    send_text(zap, is_let_in ? "200" : "300", ZMQ_SNDMORE);
-    send_text(zap, is_let_in ? "a host of the directory" : "not a host of the directory",
-              ZMQ_SNDMORE);
-    send_text(zap, "", ZMQ_SNDMORE);
+    send_text(zap, is_let_in ? "200" : zap->directory != NULL ? "300" : "400", ZMQ_SNDMORE);
+    send_text(zap, is_let_in ? "known" : "not known", ZMQ_SNDMORE);
+    send_text(zap, is_let_in ? zap->who : "", ZMQ_SNDMORE);
     send_text(zap, "", 0);
 }
 
@@ -144,8 +162,9 @@ void tri_zap_answer(struct tri_zap *zap)
 {
     size_t count = 0;
     while (receive(zap, &count)) {
+        zap->who[0] = '\0';
         bool is_ours = count == PART_COUNT && is_text(&zap->parts[PART_VERSION], VERSION) &&
-                       is_text(&zap->parts[PART_DOMAIN], TRI_ZAP_DOMAIN) &&
+                       is_text(&zap->parts[PART_DOMAIN], zap->gate.domain) &&
                        is_text(&zap->parts[PART_MECHANISM], "CURVE") &&
                        is_known(zap, &zap->parts[PART_KEY]);
         zap->refused += !is_ours;

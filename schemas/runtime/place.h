@@ -15,7 +15,18 @@
     FIELD(u64, process, 1, 0)               \
     FIELD(u64, incarnation, 1, 0)
 
-#define TR_PLACE_SCHEMAS(S) S(store_place, 683, TR_MESSAGE, 1, TR_HINT, TR_STORE_PLACE_FIELDS)
+/*
+ * Where one of several hosts is reached by clients and by the others (a cell of its own), by which
+ * public key, and since which incarnation.
+ */
+#define TR_HOST_ENTRY_FIELDS(FIELD, ARRAY) \
+    FIELD(text, address, 1, 0)             \
+    FIELD(bytes, key, 1, 0)                \
+    FIELD(u64, incarnation, 1, 0)
+
+#define TR_PLACE_SCHEMAS(S)                                            \
+    S(store_place, 683, TR_MESSAGE, 1, TR_HINT, TR_STORE_PLACE_FIELDS) \
+    S(host_entry, 684, TR_MESSAGE, 1, TR_HINT, TR_HOST_ENTRY_FIELDS)
 
 TR_PLACE_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -9,6 +9,7 @@
 #include "schemas/runtime/inquiry.h"
 #include "schemas/runtime/interhost.h"
 #include "schemas/runtime/place.h"
+#include "schemas/runtime/query.h"
 #include "schemas/runtime/recording.h"
 #include "schemas/runtime/request.h"
 #include "schemas/runtime/tap.h"
@@ -20,6 +21,7 @@ TR_FILES_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_INQUIRY_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_ARCHIVE_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_PLACE_SCHEMAS(TR_SCHEMA_DEFINE)
+TR_QUERY_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_RECORDING_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_TAP_SCHEMAS(TR_SCHEMA_DEFINE)

@@ -31,6 +31,7 @@
 #include "schemas/runtime/interhost.h"
 #include "schemas/runtime/place.h"
 #include "schemas/runtime/process.h"
+#include "schemas/runtime/query.h"
 #include "schemas/runtime/recording.h"
 #include "schemas/runtime/request.h"
 #include "schemas/runtime/tap.h"
@@ -41,6 +42,7 @@
     L(control, TR_CONTROL_SCHEMAS)               \
     L(crash, TR_CRASH_SCHEMAS)                   \
     L(place, TR_PLACE_SCHEMAS)                   \
+    L(query, TR_QUERY_SCHEMAS)                   \
     L(process, TR_PROCESS_SCHEMAS)               \
     L(http, TR_HTTP_SCHEMAS)                     \
     L(files, TR_FILES_SCHEMAS)                   \

@@ -54,8 +54,9 @@ FOR_DEPLOY = [*PUBLIC_RUNTIME, "schemas/", "actors/", "deploy/console/"]
 # What knows no terminal; and what speaks with people, one above the other.
 ENGINE_ROOMS = ["deploy/common/", "deploy/inputs/", "deploy/graphs/", "deploy/history/",
                 "deploy/recovery/", "deploy/selection/", "deploy/retention/", "deploy/settings/",
-                "deploy/inquiries/", "deploy/engine/", "deploy/metrics/", "deploy/server/",
-                "deploy/offline/", "deploy/transfer/", "deploy/backup/", "deploy/flyte/"]
+                "deploy/inquiries/", "deploy/engine/", "deploy/entry/", "deploy/metrics/",
+                "deploy/server/", "deploy/offline/", "deploy/transfer/", "deploy/backup/",
+                "deploy/flyte/"]
 
 # Files below a folder, a floor or a room of one, may include what begins with one of these. A
 # room's law stands in place of its floor's.
@@ -93,6 +94,8 @@ INCLUDES = {
                        "runtime/journal/", "runtime/env/", "runtime/trace/"],
     "runtime/members": [*FOR_RUNTIME, "runtime/members/", "runtime/journal/store.h",
                         "runtime/link/wire_keys.h", "runtime/env/"],
+    "runtime/remote": [*FOR_RUNTIME, "runtime/remote/", "runtime/journal/", "runtime/link/",
+                       "runtime/members/member.h", "runtime/env/clock.h"],
     "runtime/postgres": [*FOR_RUNTIME, "runtime/postgres/", "runtime/database/", "runtime/commits/",
                          "runtime/journal/", "runtime/members/", "runtime/env/library.h"],
     "runtime/postgres_care": [*FOR_RUNTIME, "runtime/postgres_care/",
@@ -202,7 +205,8 @@ INCLUDES = {
                          "deploy/server/"],
     "deploy/graphs": [*FOR_DEPLOY, "runtime/journal/", "runtime/store_open.h", "deploy/graphs/",
                       "deploy/common/"],
-    "deploy/history": [*FOR_DEPLOY, "plugins/builtin/registry.h", "runtime/blob/",
+    "deploy/history": [*FOR_DEPLOY, "runtime/link/entry_locator.h",
+                       "plugins/builtin/registry.h", "runtime/blob/",
                        "runtime/journal/", "runtime/store_open.h", "runtime/process/shared.h",
                        "deploy/graphs/", "deploy/history/", "deploy/common/",
                        "deploy/inputs/relocate.h"],
@@ -230,7 +234,13 @@ INCLUDES = {
                        "deploy/common/", "deploy/history/", "deploy/settings/", "deploy/engine/"],
     "deploy/traces": [*FOR_DEPLOY, "runtime/env/thread.h", "runtime/http/http.h",
                       "runtime/journal/", "deploy/traces/", "deploy/common/", "deploy/history/"],
-    "deploy/server": [*FOR_DEPLOY, "runtime/tap/", "deploy/server/", "deploy/common/",
+    "deploy/entry": [*FOR_DEPLOY, "runtime/journal/", "runtime/link/", "runtime/remote/",
+                     "runtime/store_open.h", "runtime/host/host.h", "deploy/entry/",
+                     "deploy/api/clients.h", "deploy/common/", "deploy/history/",
+                     "deploy/settings/", "deploy/engine/"],
+    "deploy/server": [*FOR_DEPLOY, "runtime/tap/", "runtime/trace/filter.h",
+                     "deploy/server/", "deploy/common/",
+                     "deploy/entry/",
                       "deploy/inputs/", "deploy/graphs/", "deploy/history/", "deploy/settings/",
                       "deploy/engine/", "deploy/metrics/", "deploy/transfer/"],
     "deploy/offline": [*FOR_DEPLOY, "runtime/actor/actor.h", "runtime/journal/",
@@ -269,8 +279,8 @@ INCLUDES = {
                      "deploy/connect/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/schedules": [*FOR_DEPLOY, "runtime/journal/", "runtime/trace/", "deploy/schedules/",
                          "deploy/follow/", "deploy/connect/", "deploy/cli/", *ENGINE_ROOMS],
-    "deploy/stores": [*FOR_DEPLOY, "runtime/journal/", "runtime/store_care.h",
-                      "runtime/store_open.h", "deploy/stores/", "deploy/connect/", "deploy/cli/",
+    "deploy/stores": [*FOR_DEPLOY, "runtime/journal/", "runtime/link/entry_locator.h",
+                      "runtime/env/env.h", "runtime/store_care.h", "runtime/store_open.h", "deploy/stores/", "deploy/connect/", "deploy/cli/",
                       *ENGINE_ROOMS],
     # Its commands are rows of deploy/cli/commands.h: it includes none of their rooms.
     "deploy/web": [*FOR_DEPLOY, "runtime/env/buffer.h", "runtime/env/thread.h",
@@ -283,6 +293,7 @@ INCLUDES = {
                    "deploy/history/", "deploy/oidc/"],
     "deploy/pages": [*FOR_DEPLOY, "deploy/pages/", "deploy/door/door.h"],
     "deploy/commands": [*FOR_DEPLOY, "runtime/env/child_limit.h", "runtime/journal/",
+                        "runtime/link/entry_locator.h",
                         "runtime/keeper/keeper.h", "runtime/keeper_client/keeper_end.h",
                         "runtime/store_blobs.h", "runtime/store_open.h", "runtime/store_place.h",
                         "deploy/commands/", "deploy/follow/", "deploy/connect/", "deploy/cli/",

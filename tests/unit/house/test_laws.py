@@ -204,6 +204,8 @@ DIRECTIONS = [
     ("deploy/engine", "deploy/inquiries/exchange.h", "deploy/cli/command.h"),
     ("deploy/engine", "runtime/host/host.h", "runtime/worker/worker.h"),
     ("deploy/metrics", "deploy/engine/assemble.h", "deploy/server/serve.h"),
+    ("deploy/entry", "deploy/engine/assemble.h", "deploy/server/serve.h"),
+    ("runtime/remote", "runtime/link/endpoint.h", "runtime/postgres/postgres.h"),
     ("deploy/server", "deploy/engine/assemble.h", "deploy/debug/replay.h"),
     ("deploy/offline", "deploy/history/executions.h", "deploy/cli/selection.h"),
     ("deploy/transfer", "deploy/offline/send.h", "deploy/server/serve.h"),
