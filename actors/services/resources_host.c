@@ -196,7 +196,7 @@ static bool is_among(struct tr_bytes hosts, uint32_t host)
     return false;
 }
 
-/* Incarnations are given once among all hosts, so what a later one has told is known to be later. */
+/* Incarnations are given once among all hosts, so what a later one has told is known as later. */
 static int lose_unseen(struct tri_resources *resources, uint32_t number,
                        const struct tri_host_row *row, uint64_t newest)
 {

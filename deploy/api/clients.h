@@ -11,6 +11,7 @@
 
 #define TR_API_SECRET_HASH_BYTES 32
 #define TR_API_TOKEN_KEY_BYTES 32
+#define TR_API_CLIENT_KEY_BYTES 32
 
 /* The letters of an id, and how long it may be. */
 #define TR_API_CLIENT_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-@"
@@ -25,7 +26,9 @@ struct tr_api_grant {
 
 struct tr_api_client {
     const char *id;
-    uint8_t secret_sha256[TR_API_SECRET_HASH_BYTES];
+    uint8_t secret_sha256[TR_API_SECRET_HASH_BYTES]; /* zeros: of no secret */
+    bool has_key;
+    uint8_t key[TR_API_CLIENT_KEY_BYTES]; /* its public one, at the entry (deploy/entry/entry.h) */
     const struct tr_api_grant *grants;
     uint32_t grant_count;
 };

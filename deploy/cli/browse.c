@@ -14,6 +14,7 @@
 #include "deploy/common/clock.h"
 #include "deploy/console/console.h"
 #include "runtime/link/endpoint.h"
+#include "runtime/link/entry_locator.h"
 #include "schemas/codec/error.h"
 
 enum tr_exit_status tr_browse_open(const struct tr_invocation *invocation, struct tr_browse *browse)
@@ -119,6 +120,9 @@ void tr_found_fini(struct tr_found *found)
 bool tr_browse_is_live(const struct tr_browse *browse)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (tri_entry_is_locator(browse->place.folder)) {
+        return true; /* the history came from one */
+    }
     int folder = open(browse->place.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", folder,

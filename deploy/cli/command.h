@@ -46,6 +46,7 @@ struct tr_command {
     const struct tr_option *options; /* beside those that all have; NULL: none */
     const char *outputs;             /* the words of -o, the first being the default; NULL: no -o */
     bool has_store;                  /* takes --store */
+    bool over_network;               /* and may be done by hosts that `troupe --host` names */
     uint8_t completes;               /* its words: enum tr_completes */
     uint8_t kind;                    /* if these are executions: enum tr_execution_kind */
     const char *choices;             /* its first word is one of these, "a|b"; NULL: any */

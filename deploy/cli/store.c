@@ -14,6 +14,7 @@
 #include "deploy/cli/diagnostics.h"
 #include "deploy/common/file.h"
 #include "runtime/journal/store_folder.h"
+#include "runtime/link/entry_locator.h"
 #include "runtime/store_open.h"
 #include "schemas/codec/error.h"
 
@@ -88,20 +89,6 @@ static bool find_database_folder(const char *locator, char folder[PATH_MAX])
     return size > 0 && size < PATH_MAX;
 }
 
-/* Makes a folder and those above it. */
-static int make_folders(char *folder)
-{
-    for (char *at = strchr(folder + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        int made = mkdir(folder, 0700);
-        *at = '/';
-        if (made != 0 && errno != EEXIST) {
-            return TR_SYSTEM;
-        }
-    }
-    return mkdir(folder, 0700) != 0 && errno != EEXIST ? TR_SYSTEM : 0;
-}
-
 static enum tr_exit_status take_database(const struct tr_invocation *invocation,
                                          const char *locator, const char *by,
                                          struct tr_store_place *place)
@@ -118,7 +105,7 @@ static enum tr_exit_status take_database(const struct tr_invocation *invocation,
                                  "this machine: set HOME, or XDG_DATA_HOME",
                                  by);
     }
-    if (make_folders(place->folder) != 0) {
+    if (tr_file_make_folders(place->folder) != 0) {
         return tr_command_failed(invocation->command,
                                  "the folder %s for what belongs to this machine cannot be made: "
                                  "%s; set XDG_DATA_HOME to one that can",
@@ -192,6 +179,57 @@ static enum tr_exit_status take_settings(const struct tr_invocation *invocation,
     return status;
 }
 
+/* ------------------------------------------------------------------ over the network */
+
+bool tr_store_key_file(char path[PATH_MAX])
+{
+    const char *named = getenv(TR_STORE_KEY_VARIABLE);
+    const char *config = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    bool is_config = config != NULL && config[0] == '/';
+    if (named != NULL && named[0] != '\0') {
+        return tr_file_absolute(named, path) == 0;
+    }
+    if (!is_config && (home == NULL || home[0] != '/')) {
+        return false;
+    }
+    int size = snprintf(path, PATH_MAX, "%s%s/troupe/client.key", is_config ? config : home,
+                        is_config ? "" : "/.config");
+    return size > 0 && size < PATH_MAX;
+}
+
+static enum tr_exit_status take_entry(const struct tr_invocation *invocation, const char *text,
+                                      struct tr_store_place *place)
+{
+    struct tri_entry_locator locator;
+    char explain[TRI_ENTRY_EXPLAIN_BYTES];
+    char file[PATH_MAX];
+    if (!invocation->command->over_network) {
+        return tr_command_refused(invocation->command,
+                                  "this is not done over the network ($" TR_STORE_HOST_VARIABLE
+                                  " or --host names hosts): type it on a host of the store, or "
+                                  "give --store");
+    }
+    if (tri_entry_locator_read(text, &locator, explain) != 0) {
+        return tr_command_mistake(invocation->command, "--host: %s", explain);
+    }
+    if (!tr_store_key_file(file)) {
+        return tr_command_failed(
+            invocation->command,
+            "there is no place for the key of this user: set HOME, or $" TR_STORE_KEY_VARIABLE);
+    }
+    if (access(file, F_OK) != 0) {
+        return tr_command_refused(invocation->command,
+                                  "%s: there is no key of this user; `troupe hosts key` makes one, "
+                                  "and prints what the settings of the hosts need",
+                                  file);
+    }
+    int size = snprintf(place->folder, sizeof place->folder, "%s?key=%s", text, file);
+    return size > 0 && (size_t)size < sizeof place->folder
+               ? TR_EXIT_DONE
+               : tr_command_mistake(invocation->command, "--host: it names too much");
+}
+
 enum tr_exit_status tr_store_choose(const struct tr_invocation *invocation, bool may_be_missing,
                                     struct tr_store_place *place)
 {
@@ -199,9 +237,13 @@ enum tr_exit_status tr_store_choose(const struct tr_invocation *invocation, bool
     char here[PATH_MAX];
     const char *named = tr_arguments_value(&invocation->arguments, "store");
     const char *standard = getenv("TROUPE_STORE");
+    const char *entry = getenv(TR_STORE_HOST_VARIABLE);
     *place = (struct tr_store_place){.is_missing = false};
     if (named != NULL) {
         return take_named(invocation, may_be_missing, named, "--store", place);
+    }
+    if (entry != NULL && entry[0] != '\0') {
+        return take_entry(invocation, entry, place);
     }
     if (standard != NULL && standard[0] != '\0') {
         return take_named(invocation, may_be_missing, standard, "$TROUPE_STORE", place);

@@ -3,6 +3,9 @@
  * database (postgresql://…), else the nearest .troupe in this folder or above it, as git does, else
  * `store` of the user's settings, else a new one here. A store in a database has a folder, too
  * (runtime/journal/store_folder.h): a locator is given one by its name, the same each time.
+ *
+ * With $TROUPE_HOST, and no --store, it is that of hosts over the network: the folder is a locator
+ * of them then (runtime/link/entry_locator.h), for commands that take it (`over_network`).
  */
 #ifndef TR_DEPLOY_CLI_STORE_H
 #define TR_DEPLOY_CLI_STORE_H
@@ -10,6 +13,15 @@
 #include <limits.h>
 
 #include "deploy/cli/command.h"
+
+/* The hosts of a store over the network, as `troupe --host` names them. */
+#define TR_STORE_HOST_VARIABLE "TROUPE_HOST"
+
+/* The file with the key of this user, for these; else client.key beside the user's settings. */
+#define TR_STORE_KEY_VARIABLE "TROUPE_CLIENT_KEY"
+
+/* The path of that file. False: there is no place for it, or it is too long. */
+bool tr_store_key_file(char path[PATH_MAX]);
 
 /* The name of a store's folder where nobody names one. */
 #define TR_STORE_FOLDER_NAME ".troupe"

@@ -44,6 +44,11 @@ static enum tr_exit_status abort_one(const struct tr_invocation *invocation,
     if (error == 0) {
         error = tr_answered_unpack(answer.body, answer.version, &answered);
     }
+    if (error == 0 && answered.error == TR_DENIED) {
+        return tr_command_failed(invocation->command, "%.*s cannot be aborted: %.*s",
+                                 (int)row->name.size, row->name.data, (int)answered.message.size,
+                                 answered.message.data);
+    }
     if (error != 0 || answered.error != 0) {
         return tr_command_failed(
             invocation->command, "%.*s cannot be aborted: %s", (int)row->name.size, row->name.data,
@@ -127,6 +132,7 @@ const struct tr_command tr_command_abort = {
                 "  troupe abort --label team=data --yes",
     .options = options,
     .has_store = true,
+    .over_network = true,
     .completes = TR_COMPLETES_EXECUTIONS,
     .kind = TR_EXECUTION_KIND_UNFINISHED,
     .words_max = UINT32_MAX,

@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "deploy/cli/store.h"
+#include "runtime/link/entry_locator.h"
 #include "schemas/codec/spelling.h"
 
 const struct tr_command *tr_command_find(const char *name)
@@ -140,6 +143,42 @@ static void put_command_first(int argc, char **argv)
     }
 }
 
+/* ------------------------------------------------------------- hosts over the network */
+
+static bool is_entry(const char *value)
+{
+    return value != NULL && tri_entry_is_locator(value);
+}
+
+/*
+ * Takes `--host tcp://...` out of the words, wherever it stands: the command is one of a client of
+ * these hosts then. Another value of --host is the command's own.
+ */
+static int take_entry(int argc, char **argv)
+{
+    static const char option[] = "--host";
+    int kept = 1;
+    bool is_over = false;
+    for (int at = 1; at < argc; at++) {
+        const char *word = argv[at];
+        const char *value = NULL;
+        is_over = is_over || strcmp(word, "--") == 0;
+        if (!is_over && strcmp(word, option) == 0 && at + 1 < argc && is_entry(argv[at + 1])) {
+            value = argv[++at];
+        } else if (!is_over && strncmp(word, option, sizeof option - 1) == 0 &&
+                   word[sizeof option - 1] == '=' && is_entry(word + sizeof option)) {
+            value = word + sizeof option;
+        }
+        if (value != NULL) {
+            (void)setenv(TR_STORE_HOST_VARIABLE, value, 1);
+        } else {
+            argv[kept++] = argv[at];
+        }
+    }
+    argv[kept] = NULL;
+    return kept;
+}
+
 /* What was printed has to arrive. A reader that has left is no error; a full disk is. */
 static enum tr_exit_status finish(enum tr_exit_status status)
 {
@@ -154,6 +193,10 @@ enum tr_exit_status tr_program_run(int argc, char **argv)
 {
     /* A reader that has gone is seen by the next write, not by a signal that ends an engine. */
     (void)signal(SIGPIPE, SIG_IGN);
+    if (argc < 2) {
+        return no_command();
+    }
+    argc = take_entry(argc, argv);
     if (argc < 2) {
         return no_command();
     }

@@ -138,6 +138,7 @@ const struct tr_command tr_command_pause = {
     .options = options,
     .outputs = "text|json|yaml",
     .has_store = true,
+    .over_network = true,
     .completes = TR_COMPLETES_EXECUTIONS,
     .kind = TR_EXECUTION_KIND_RUNNING,
     .words_max = UINT32_MAX,

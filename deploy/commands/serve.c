@@ -16,6 +16,7 @@
 #include "deploy/common/notify.h"
 #include "deploy/connect/connect.h"
 #include "deploy/engine/leave_hosts.h"
+#include "deploy/entry/entry.h"
 #include "deploy/follow/follow_local.h"
 
 static void note_begin(struct tr_service_log *log, const struct tr_live *live)
@@ -50,6 +51,24 @@ static void hand_over(struct tr_service_log *log, struct tr_live *live)
     }
 }
 
+/* Where clients come in, if the settings say so. */
+static enum tr_exit_status open_entry(const struct tr_invocation *invocation, struct tr_live *live,
+                                      struct tr_service_log *log, struct tr_entry **entry)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    char locator[TR_HOST_ADDRESS_BYTES + 100];
+    char text[sizeof locator + 40];
+    if (tr_entry_open(live, explain, entry) != 0) {
+        return tr_command_failed(invocation->command, "%s", explain);
+    }
+    if (*entry != NULL) {
+        tr_entry_locator(*entry, locator, sizeof locator);
+        (void)snprintf(text, sizeof text, "clients come in by --host %s", locator);
+        tr_service_log_note(log, false, text);
+    }
+    return TR_EXIT_DONE;
+}
+
 static enum tr_exit_status serve(const struct tr_invocation *invocation, struct tr_live *live,
                                  const struct tr_serve_http *http,
                                  struct tr_trace_variables *variables, struct tr_desk *desk)
@@ -57,18 +76,25 @@ static enum tr_exit_status serve(const struct tr_invocation *invocation, struct 
     struct tr_service_log *log;
     struct tr_serve_port port;
     struct tr_traces *traces = NULL;
+    struct tr_entry *entry = NULL;
     int error = tr_service_log_new(invocation, live, &log);
     if (error != 0) {
         return tr_command_failed(invocation->command, "the history cannot be watched: %s",
                                  tr_error_text(error));
     }
     note_begin(log, live);
-    enum tr_exit_status status = tr_serve_traces_open(invocation, variables, live, log, &traces);
+    enum tr_exit_status status = open_entry(invocation, live, log, &entry);
+    if (status != TR_EXIT_DONE) {
+        tr_service_log_free(log);
+        return status;
+    }
+    status = tr_serve_traces_open(invocation, variables, live, log, &traces);
     if (status == TR_EXIT_DONE) {
         status = tr_serve_http_open(invocation, http, live, desk, log, &port);
     }
     if (status != TR_EXIT_DONE) {
         tr_traces_close(traces);
+        tr_entry_close(entry);
         tr_service_log_free(log);
         return status;
     }
@@ -76,6 +102,7 @@ static enum tr_exit_status serve(const struct tr_invocation *invocation, struct 
     status = tr_follow_local_service(invocation, live, log, desk);
     tr_notify("STOPPING=1");
     tr_desk_stop(desk);
+    tr_entry_close(entry);
     tr_serve_http_close(&port);
     hand_over(log, live);
     tr_traces_close(traces);

@@ -186,3 +186,16 @@ int tr_file_absolute(const char *path, char *buffer)
     int size = snprintf(buffer, PATH_MAX, "%s%s%s", current, between, path);
     return size < 0 || size >= PATH_MAX ? TR_LIMIT : 0;
 }
+
+int tr_file_make_folders(char *folder)
+{
+    for (char *at = strchr(folder + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        int made = mkdir(folder, 0700);
+        *at = '/';
+        if (made != 0 && errno != EEXIST) {
+            return TR_SYSTEM;
+        }
+    }
+    return mkdir(folder, 0700) != 0 && errno != EEXIST ? TR_SYSTEM : 0;
+}

@@ -34,4 +34,7 @@ TR_MUST_USE int tr_file_sync_name(const char *path);
 /* The absolute form of a path, by joining, into `buffer` of PATH_MAX. TR_LIMIT, TR_SYSTEM. */
 TR_MUST_USE int tr_file_absolute(const char *path, char *buffer);
 
+/* Makes a folder and those above it, mode 0700; one that is there is fine. TR_SYSTEM (errno). */
+TR_MUST_USE int tr_file_make_folders(char *folder);
+
 #endif

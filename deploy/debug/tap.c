@@ -313,6 +313,7 @@ const struct tr_command tr_command_tap = {
     .options = options,
     .outputs = "text|json",
     .has_store = true,
+    .over_network = true,
     .completes = TR_COMPLETES_EXECUTIONS,
     .words_max = 32,
     .run = run,

@@ -55,6 +55,7 @@ struct tr_live_options {
 #define TR_KEEPER_COMMAND_WORDS 6
 
 struct tr_graph_pins;
+struct tr_entry; /* deploy/entry/entry.h */
 
 struct tr_live {
     struct tr_host *host;
@@ -67,6 +68,7 @@ struct tr_live {
     char cannot_take_words[TRI_STORE_EXPLAIN_BYTES];
     char listen[TR_HOST_ADDRESS_BYTES]; /* where the others reach it */
     struct tri_endpoint *endpoint;
+    struct tr_entry *entry; /* where clients come over the network; NULL: nowhere */
     enum tr_durability durability;
     const char *command;
     const struct tr_settings_file *settings; /* NULL: none */

@@ -7,8 +7,8 @@
 #include "schemas/codec/base.h"
 
 /*
- * Makes a descriptor that is readable when a file in the store's folder was written. To be closed
- * with close(). TR_SYSTEM (errno).
+ * Makes a descriptor that is readable when a file in the store's folder was written; twice a second
+ * for a locator of hosts over the network. To be closed with close(). TR_SYSTEM (errno).
  */
 TR_MUST_USE int tr_changes_open(const char *folder, int *descriptor);
 

@@ -141,5 +141,6 @@ const struct tr_command tr_command_audit = {
     .options = options,
     .outputs = "table|json|yaml",
     .has_store = true,
+    .over_network = true,
     .run = run,
 };

@@ -430,6 +430,7 @@ const struct tr_command tr_command_elements = {
     .options = options,
     .outputs = "table|json|yaml",
     .has_store = true,
+    .over_network = true,
     .completes = TR_COMPLETES_EXECUTIONS,
     .words_min = 1,
     .words_max = 1,

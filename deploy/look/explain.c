@@ -130,6 +130,7 @@ const struct tr_command tr_command_explain = {
                 "  troupe explain nightly",
     .outputs = "text|json|yaml",
     .has_store = true,
+    .over_network = true,
     .completes = TR_COMPLETES_EXECUTIONS,
     .words_min = 1,
     .words_max = 1,

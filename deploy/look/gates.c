@@ -214,5 +214,6 @@ const struct tr_command tr_command_gates = {
     .options = options,
     .outputs = "table|json|yaml|name",
     .has_store = true,
+    .over_network = true,
     .run = run,
 };

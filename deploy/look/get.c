@@ -61,6 +61,7 @@ const struct tr_command tr_command_get = {
                 "  troupe get 'fan-out/squares[17]@2' -o json",
     .outputs = "text|json|yaml|name",
     .has_store = true,
+    .over_network = true,
     .completes = TR_COMPLETES_EXECUTIONS,
     .words_min = 1,
     .words_max = 1,

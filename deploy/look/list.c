@@ -65,15 +65,28 @@ static int note_launched(void *self, const void *row)
     return 0;
 }
 
-/* Whether there is anything to be counted: many stores have nothing. */
-static int find_launched(struct tr_reader *reader, bool *has_launched)
+/* Whether there is anything to be counted, where it is looked: many stores have nothing. */
+static int find_launched(struct tr_reader *reader, const struct tr_execution_filter *filter,
+                         bool *has_launched)
 {
-    struct tr_reader_filter filter = tr_filter_text("parent", TR_FILTER_GREATER, tr_text_of(""));
+    struct tr_reader_filter filters[3] = {
+        tr_filter_text("parent", TR_FILTER_GREATER, tr_text_of(""))};
     struct tr_reader_query query = {.record = &tr_execution_schema,
-                                    .filters = &filter,
+                                    .filters = filters,
                                     .filter_count = 1,
                                     .order = {{.field = "parent"}},
                                     .limit = 1};
+    const struct {
+        const char *field;
+        const char *value;
+    } places[] = {{"project", filter->project}, {"domain", filter->domain}};
+    for (size_t i = 0; i < TR_COUNT_OF(places); i++) {
+        if (places[i].value != NULL) {
+            struct tr_reader_filter *place = &filters[query.filter_count++];
+            *place = tr_filter_text(places[i].field, TR_FILTER_EQUAL, tr_text_of(places[i].value));
+            place->is_passive = true;
+        }
+    }
     return tr_reader_rows(reader, &query, note_launched, has_launched);
 }
 
@@ -284,7 +297,7 @@ static int write_executions(struct list *list, struct tr_reader_query *query, ui
     bool is_of_host = request->host != NULL;
     query->skip = is_of_host ? 0 : request->offset;
     query->limit = is_of_host || request->limit == 0 ? 0 : request->limit + 1;
-    int error = find_launched(list->reader, &list->has_launched);
+    int error = find_launched(list->reader, &request->filter, &list->has_launched);
     begin(list);
     if (error == 0) {
         error = tr_reader_rows(list->reader, query, is_of_host ? take_on_host : take, list);
@@ -592,5 +605,6 @@ const struct tr_command tr_command_list = {
     .options = options,
     .outputs = "table|wide|json|yaml|name",
     .has_store = true,
+    .over_network = true,
     .run = run,
 };

@@ -254,6 +254,7 @@ const struct tr_command tr_command_watch = {
                 "  troupe watch fan-out -o json",
     .outputs = "text|json",
     .has_store = true,
+    .over_network = true,
     .completes = TR_COMPLETES_EXECUTIONS,
     .kind = TR_EXECUTION_KIND_UNFINISHED,
     .words_max = 1,

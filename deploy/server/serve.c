@@ -11,6 +11,7 @@
 #include "actors/graph/document/report.h"
 #include "deploy/common/program.h"
 #include "deploy/engine/launch.h"
+#include "deploy/entry/entry.h"
 #include "deploy/inputs/runnable.h"
 #include "deploy/metrics/metrics.h"
 #include "deploy/server/apply_plans.h"
@@ -87,7 +88,8 @@ static void finish(struct tr_serve *serve, const struct tri_peer *peer, int erro
 
 static bool is_peer(const struct tri_peer *left, const struct tri_peer *right)
 {
-    return left->size == right->size && memcmp(left->name, right->name, left->size) == 0;
+    return strcmp(left->who, right->who) == 0 && left->size == right->size &&
+           memcmp(left->name, right->name, left->size) == 0;
 }
 
 /* Beyond so many one more is not awaited: it finds another engine if this one leaves. */
@@ -742,7 +744,16 @@ static void act(struct tr_serve *serve, const struct tri_peer *peer,
                 const struct tri_request *request)
 {
     int error = TR_UNKNOWN_TYPE;
+    char words[TR_ENTRY_WORDS_BYTES];
+    struct tr_entry *entry = serve->live->entry;
     await_no_longer(serve, peer);
+    if (entry != NULL && !tr_entry_admit(entry, peer, request, words)) {
+        finish(serve, peer, TR_DENIED, words);
+        return;
+    }
+    if (entry != NULL && tr_entry_reads(entry, peer, request)) {
+        return;
+    }
     for (size_t i = 0; i < TR_COUNT_OF(requests); i++) {
         if (requests[i].schema->id == request->type) {
             error = requests[i].act(serve, peer, request);

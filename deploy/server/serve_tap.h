@@ -5,12 +5,14 @@
 #define TR_DEPLOY_SERVER_SERVE_TAP_H
 
 #include "deploy/server/serve.h"
+#include "deploy/server/tap_merge.h"
 #include "schemas/runtime/request.h"
 
 struct tr_serve_taps {
     struct {
         struct tri_peer peer;
-        struct tr_tap *tap;
+        struct tr_tap *tap;         /* NULL: it has ended, and others have not */
+        struct tr_tap_merge *merge; /* with those of other hosts; NULL: of this one alone */
         bool is_json;
         bool is_plain;
         uint64_t said_ms;

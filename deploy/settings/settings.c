@@ -520,6 +520,8 @@ static const struct tri_key keys[] = {
     {"store", read_store, 0},
     {"host_name", tri_settings_read_host_name, 0},
     {"host_address", tri_settings_read_host_address, 0},
+    {"entry_address", tri_settings_read_entry_address, 0},
+    {"entry_key", tri_settings_read_entry_key, 0},
     {"lease", tri_settings_read_lease, 0},
     {"process_lease", tri_settings_read_process_lease, 0},
     {"balance", tri_settings_read_balance, 0},

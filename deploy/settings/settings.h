@@ -119,6 +119,8 @@ struct tr_settings_file {
     const char *mail_from; /* NULL: nothing is said */
     const char *host_name; /* of a store with several hosts; NULL: nothing is said */
     const char *host_address;  /* IP:PORT; NULL: it does not work beside others */
+    const char *entry_address; /* IP:PORT, where clients come over the network; NULL: nowhere */
+    const char *entry_key;     /* the file of its key; NULL: one in the store's folder */
     uint32_t lease_ms;         /* the same; 0: nothing is said */
     uint32_t process_lease_ms; /* the same */
     bool keeps_groups;         /* `balance: off` */

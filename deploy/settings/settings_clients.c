@@ -170,6 +170,19 @@ static void read_hash(struct tri_definition *definition, const struct tr_tree *v
     }
 }
 
+static void read_key(struct tri_definition *definition, const struct tr_tree *value, void *target)
+{
+    struct reading *reading = target;
+    struct tr_text text;
+    reading->client.has_key =
+        tri_keys_read_text(definition, value, &text) && read_digits(text, reading->client.key);
+    if (!reading->client.has_key) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "this is no key of a client\nwrite what `troupe hosts key` prints on its "
+                       "machine, 64 digits");
+    }
+}
+
 /* Two of one id would share their tokens. */
 static void check_id(struct tri_definition *definition, const struct tr_tree *value,
                      const struct reading *reading)
@@ -189,17 +202,19 @@ static void check_id(struct tri_definition *definition, const struct tr_tree *va
 static void read_client(struct tri_definition *definition, const struct tr_tree *value,
                         struct tr_settings_file *settings)
 {
-    static const struct tri_key keys[] = {
-        {"id", read_id, 0}, {"secret_sha256", read_hash, 0}, {"roles", read_roles, 0}};
+    static const struct tri_key keys[] = {{"id", read_id, 0},
+                                          {"secret_sha256", read_hash, 0},
+                                          {"key", read_key, 0},
+                                          {"roles", read_roles, 0}};
     struct reading reading = {.settings = settings};
     tri_keys_read_keys(definition, value, "a client", keys, TR_COUNT_OF(keys), &reading);
     if (value->kind == TR_TREE_MAP && tr_tree_find(value, "id") == NULL) {
         tri_report_add(definition->report, value->place, "ValueRequired",
                        "a client has no 'id'\ngive it a name");
     }
-    if (value->kind == TR_TREE_MAP && !reading.has_hash) {
+    if (value->kind == TR_TREE_MAP && !reading.has_hash && tr_tree_find(value, "key") == NULL) {
         tri_report_add(definition->report, value->place, "ValueRequired",
-                       "a client has no 'secret_sha256'\n" HASH_REMEDY);
+                       "a client has no 'secret_sha256', and no 'key'\n" HASH_REMEDY);
     }
     if (value->kind == TR_TREE_MAP && tr_tree_find(value, "roles") == NULL) {
         tri_report_add(definition->report, value->place, "ValueRequired",

@@ -70,22 +70,43 @@ bool tr_settings_is_host_address(struct tr_text text)
     return port > 0 && port <= UINT16_MAX && inet_pton(is_new ? AF_INET6 : AF_INET, ip, bytes) == 1;
 }
 
+/* NULL: it is none, which is said. */
+static const char *read_address(struct tri_definition *definition, const struct tr_tree *value,
+                                struct tr_settings_file *settings, const char *who)
+{
+    struct tr_text address;
+    if (!tri_keys_read_text(definition, value, &address)) {
+        return NULL;
+    }
+    if (!tr_settings_is_host_address(address)) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "'%.*s' is no address of a host\nwrite IP:PORT, where %s this one, as "
+                       "10.0.0.5:7070",
+                       TRI_SHOWN(address), who);
+        return NULL;
+    }
+    return tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(address)).data;
+}
+
 void tri_settings_read_host_address(struct tri_definition *definition, const struct tr_tree *value,
                                     void *target)
 {
     struct tr_settings_file *settings = target;
-    struct tr_text address;
-    if (!tri_keys_read_text(definition, value, &address)) {
-        return;
-    }
-    if (!tr_settings_is_host_address(address)) {
-        tri_report_add(definition->report, value->place, "InvalidValue",
-                       "'%.*s' is no address of a host\nwrite IP:PORT, where the other hosts reach "
-                       "this one, as 10.0.0.5:7070",
-                       TRI_SHOWN(address));
-        return;
-    }
-    settings->host_address = tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(address)).data;
+    settings->host_address = read_address(definition, value, settings, "the other hosts reach");
+}
+
+void tri_settings_read_entry_address(struct tri_definition *definition, const struct tr_tree *value,
+                                     void *target)
+{
+    struct tr_settings_file *settings = target;
+    settings->entry_address = read_address(definition, value, settings, "clients reach");
+}
+
+void tri_settings_read_entry_key(struct tri_definition *definition, const struct tr_tree *value,
+                                 void *target)
+{
+    struct tr_settings_file *settings = target;
+    settings->entry_key = tri_settings_read_string(definition, settings, value);
 }
 
 /* A duration of whole seconds within bounds. */

@@ -96,6 +96,10 @@ void tri_settings_read_clients(struct tri_definition *definition, const struct t
 /* Read `host_name` and the other settings of hosts; `target` is a struct tr_settings_file. */
 void tri_settings_read_host_name(struct tri_definition *definition, const struct tr_tree *value,
                                  void *target);
+void tri_settings_read_entry_address(struct tri_definition *definition, const struct tr_tree *value,
+                                     void *target);
+void tri_settings_read_entry_key(struct tri_definition *definition, const struct tr_tree *value,
+                                 void *target);
 void tri_settings_read_host_address(struct tri_definition *definition, const struct tr_tree *value,
                                     void *target);
 void tri_settings_read_lease(struct tri_definition *definition, const struct tr_tree *value,

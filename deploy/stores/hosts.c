@@ -2,15 +2,21 @@
  * `troupe hosts`: the hosts of a store in a database, a row for each; and forgetting one that is
  * gone.
  */
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "deploy/cli/commands.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/document.h"
+#include "deploy/common/file.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
 #include "deploy/console/console.h"
+#include "deploy/history/executions.h"
+#include "runtime/env/env.h"
+#include "runtime/link/entry_locator.h"
 #include "runtime/memory.h"
 #include "runtime/store_open.h"
 
@@ -188,12 +194,81 @@ static enum tr_exit_status forget(struct hosts *hosts, const char *name)
 
 /* ---- The command. ---------------------------------------------------------------------------- */
 
+/* Over the network they are what one of them reads. */
+static enum tr_exit_status show_read(struct hosts *hosts)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tr_reader *reader = NULL;
+    int error = tr_history_open(hosts->store.folder, explain, &reader);
+    if (error == 0) {
+        error = tr_reader_members(reader, &hosts->view);
+        (void)snprintf(explain, sizeof explain, "%s",
+                       error == TR_NOT_FOUND ? "its store is in a folder, and has one host"
+                                             : tr_reader_explain(reader));
+        tr_reader_close(reader);
+    }
+    return error == 0 ? show(hosts) : tr_command_failed(hosts->invocation->command, "%s", explain);
+}
+
+/* ---- The key of a user. ---------------------------------------------------------------------- */
+
+static int draw(uint8_t fresh[TR_WIRE_KEY_BYTES])
+{
+    struct tr_env *env;
+    int error = tri_env_real_new(&env);
+    for (size_t i = 0; error == 0 && i < TR_WIRE_KEY_BYTES; i += sizeof(uint64_t)) {
+        uint64_t bits = tri_entropy(env);
+        memcpy(fresh + i, &bits, sizeof bits);
+    }
+    if (error == 0) {
+        tri_env_real_free(env);
+    }
+    return error;
+}
+
+static enum tr_exit_status show_key(const struct tr_invocation *invocation)
+{
+    char path[PATH_MAX];
+    char folder[PATH_MAX];
+    char explain[TRI_ENTRY_EXPLAIN_BYTES];
+    char text[TRI_ENTRY_KEY_TEXT_BYTES];
+    struct tr_wire_keys keys;
+    bool is_new = false;
+    if (!tr_store_key_file(path)) {
+        return tr_command_failed(invocation->command,
+                                 "there is no place for it: set HOME, or $" TR_STORE_KEY_VARIABLE);
+    }
+    (void)snprintf(folder, sizeof folder, "%s", path);
+    *strrchr(folder, '/') = '\0';
+    if (tr_file_make_folders(folder) != 0) {
+        return tr_command_failed(invocation->command, "the folder %s cannot be made: %s", folder,
+                                 strerror(errno));
+    }
+    uint8_t fresh[TR_WIRE_KEY_BYTES];
+    if (draw(fresh) != 0) {
+        return tr_command_failed(invocation->command, "no random key can be made");
+    }
+    if (tri_entry_key_ensure(path, fresh, &keys, &is_new, explain) != 0) {
+        return tr_command_failed(invocation->command, "%s", explain);
+    }
+    memset(keys.secret_key, 0, sizeof keys.secret_key);
+    if (is_new) {
+        tr_command_note(invocation, "made a new key: %s", path);
+    }
+    tri_entry_key_print(keys.public_key, text);
+    fprintf(tr_console_out(), "%s\n", text);
+    return TR_EXIT_DONE;
+}
+
 static enum tr_exit_status run_on(struct hosts *hosts)
 {
     const struct tr_invocation *invocation = hosts->invocation;
     const struct tr_arguments *arguments = &invocation->arguments;
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     bool forgets = arguments->word_count > 0;
+    if (forgets && strcmp(arguments->words[0], "key") == 0) {
+        return show_key(invocation);
+    }
     if (forgets && arguments->word_count != 2) {
         return tr_command_mistake(invocation->command,
                                   "name the host to be forgotten: troupe hosts "
@@ -202,6 +277,12 @@ static enum tr_exit_status run_on(struct hosts *hosts)
     enum tr_exit_status status = tr_store_find(invocation, false, &hosts->store);
     if (status != TR_EXIT_DONE) {
         return status;
+    }
+    if (tri_entry_is_locator(hosts->store.folder)) {
+        return forgets ? tr_command_refused(invocation->command,
+                                            "a host is forgotten on another host of the store, "
+                                            "not over the network")
+                       : show_read(hosts);
     }
     int error =
         tri_store_registry_open(hosts->store.folder, NULL, !forgets, explain, &hosts->registry);
@@ -233,20 +314,23 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 const struct tr_command tr_command_hosts = {
     .name = "hosts",
     .summary = "show the hosts of a store in PostgreSQL",
-    .words = "[forget NAME]",
-    .choices = "forget",
+    .words = "[forget NAME | key]",
+    .choices = "forget|key",
     .text =
         "Of the hosts that `troupe serve` was started on with one store in PostgreSQL, one is\n"
         "up and has the work; the others stand by, have left, are silent for longer than their\n"
         "lease (suspected), or were fenced by another (dead), and why. GROUPS is how many of the\n"
         "partitions of all groups a host has. deploy/HOSTS.md says more.\n"
         "forget NAME   one that will never be back: what it ran begins anew. It says that\n"
-        "              nothing of that host runs any more.",
+        "              nothing of that host runs any more.\n"
+        "key           what the settings of hosts need so that this user may come to them over\n"
+        "              the network; the first time it makes the key.",
     .examples = "  troupe hosts --store postgresql://troupe_engine@db.example/troupe\n"
                 "  troupe hosts -o json\n"
                 "  troupe hosts forget b",
     .outputs = "text|json|yaml",
     .has_store = true,
+    .over_network = true,
     .words_max = 2,
     .run = run,
 };

@@ -218,13 +218,19 @@
 
 /*
  * `filter` is an array of strings (runtime/trace/filter.h). `is_json`: lines for programs;
- * `is_plain`: only those that are of executions, nodes and elements, in plain words.
+ * `is_plain`: only those that are of executions, nodes and elements, in plain words. `is_here`: of
+ * several hosts those of this one alone, since another one asks, which merges them: rows have the
+ * hybrid clock for that; `is_lost` says that some were lost.
  */
 #define TR_OPEN_TAP_FIELDS(FIELD, ARRAY) \
     FIELD(any, filter, 1, 0)             \
     FIELD(bool, is_json, 1, 0)           \
-    FIELD(bool, is_plain, 1, 0)
-#define TR_TAP_ROW_FIELDS(FIELD, ARRAY) FIELD(text, line, 1, 0)
+    FIELD(bool, is_plain, 1, 0)          \
+    FIELD(bool, is_here, 2, 0)
+#define TR_TAP_ROW_FIELDS(FIELD, ARRAY) \
+    FIELD(text, line, 1, 0)             \
+    FIELD(u64, clock, 2, 0)             \
+    FIELD(bool, is_lost, 2, 0)
 
 /*
  * Records the actor of an address (runtime/tap/record.h). Rows are the bytes of the file, in
@@ -279,8 +285,8 @@
     S(actor_row, 511, TR_MESSAGE, 2, TR_HINT, TR_ACTOR_ROW_FIELDS)                   \
     S(list_metrics, 512, TR_MESSAGE, 1, TR_HINT, TR_LIST_METRICS_FIELDS)             \
     S(metric_row, 513, TR_MESSAGE, 1, TR_HINT, TR_METRIC_ROW_FIELDS)                 \
-    S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)                     \
-    S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)                       \
+    S(open_tap, 514, TR_MESSAGE, 2, TR_HINT, TR_OPEN_TAP_FIELDS)                     \
+    S(tap_row, 515, TR_MESSAGE, 2, TR_HINT, TR_TAP_ROW_FIELDS)                       \
     S(open_recording, 516, TR_MESSAGE, 1, TR_HINT, TR_OPEN_RECORDING_FIELDS)         \
     S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)           \
     S(send_answer, 518, TR_MESSAGE, 1, TR_HINT, TR_SEND_ANSWER_FIELDS)               \

@@ -163,10 +163,10 @@ class LabelsTest(ProgramTest):
         self.assertEqual(self.names("-l", "team", "--workflow", "o*", "--sort", "name"), ["a", "b"])
         table = self.troupe("list", "-o", "wide", "-l", "team=web")[0].splitlines()
         self.assertEqual(table[0].split(), ["NAME", "WORKFLOW", "PHASE", "AGE", "DURATION",
-                                            "LAUNCHED", "PROJECT", "DOMAIN", "PLAN", "LABELS", "HOST",
-                                            "ERROR"])
+                                            "LAUNCHED", "PROJECT", "DOMAIN", "PLAN", "LABELS",
+                                            "HOST", "ERROR"])
         self.assertEqual(table[1].split()[5:], ["-", "default", "development", "-",
-                                                "size=1,team=web,tier=silver", "-"])
+                                                "size=1,team=web,tier=silver", "-", "-"])
 
     def test_pauses_and_aborts(self):
         for name, team in (("a", "data"), ("b", "data"), ("c", "web")):
