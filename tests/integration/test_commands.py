@@ -53,7 +53,7 @@ COMMANDS = {
     "tap": ("", "--record --replay --with-secrets -o"),
     "metrics": ("", "--prometheus -o"),
     "audit": ("", "--since --who --call --project --limit --offset -o"),
-    "hosts": ("[forget NAME]", "-o"),
+    "hosts": ("[forget NAME | key]", "-o"),
     "drain": ("HOST", "--wait --undo -o"),
     "move": ("EXEC", "--to --wait -o"),
     "ping": ("", "--timeout -o"),

@@ -156,6 +156,11 @@ MISTAKES = [
     ("host_address", "host_address: 10.0.0.5:7070", "host_address: tall:7070", "tall:7070",
      "'tall:7070' is no address of a host; write IP:PORT, where the other hosts reach this one, as "
      "10.0.0.5:7070 [InvalidValue]"),
+    ("entry_address", "entry_address: 10.0.0.5:7171", "entry_address: tall:7171", "tall:7171",
+     "'tall:7171' is no address of a host; write IP:PORT, where clients reach this one, as "
+     "10.0.0.5:7070 [InvalidValue]"),
+    ("entry_key", "entry_key: /etc/troupe/entry.key", "entry_key: [1]", "[1]",
+     "a list is no value for 'entry_key'; write text [InvalidValue]"),
     ("lease", "lease: 10s", "lease: 2s", "2s",
      "'2s' is no value for 'lease'; write a duration from 3s to 60s [InvalidValue]"),
     ("process_lease", "process_lease: 5m", "process_lease: 25h", "25h",
@@ -394,7 +399,7 @@ class SettingsTest(ProgramTest):
                  "'clients' out: then everybody may do everything [InvalidValue]"),
                 (f"[{{secret_sha256: {digits}, roles: [{{role: view}}]}}]",
                  "a client has no 'id'; give it a name [ValueRequired]"),
-                ("[{id: a, roles: [{role: view}]}]", "a client has no 'secret_sha256'; write what "
+                ("[{id: a, roles: [{role: view}]}]", "a client has no 'secret_sha256', and no 'key'; write what "
                  "`printf %s SECRET | sha256sum` prints, 64 digits [ValueRequired]"),
                 (f"[{{id: a, secret_sha256: {digits}}}]",
                  "a client has no 'roles'; write [{role: view}], say [ValueRequired]"),
