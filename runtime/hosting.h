@@ -361,6 +361,13 @@ uint64_t tr_host_owned(const struct tr_host *host);
 bool tr_host_must_follow(const struct tr_host *host);
 
 /*
+ * Readable when the table of hosts has changed, for tr_host_follow; -1: it works beside no others.
+ * And whether it has since the last such question.
+ */
+int tr_host_news(const struct tr_host *host);
+bool tr_host_has_news(struct tr_host *host);
+
+/*
  * Shows each other host that is lost or has left, as the table said when it was taken over last
  * (tr_host_follow), with the incarnation that it is lost in.
  */

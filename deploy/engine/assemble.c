@@ -299,6 +299,9 @@ static int open_endpoint(struct tr_live *live, char *explain)
     if (error == 0 && live->clock >= 0) {
         error = watch(live->events, live->clock);
     }
+    if (error == 0 && tr_host_news(live->host) >= 0) {
+        error = watch(live->events, tr_host_news(live->host));
+    }
     return error != 0 ? error : watch(live->events, tri_endpoint_descriptor(live->endpoint));
 }
 

@@ -136,7 +136,9 @@ static int tell_machines(struct tr_live *live)
 int tr_follow_hosts(struct tr_live *live)
 {
     uint64_t now_ms = tr_live_now_ms(live);
-    if (!live->is_member || (now_ms < live->follow_ms && !tr_host_must_follow(live->host))) {
+    bool is_due = live->is_member && (tr_host_has_news(live->host) ||
+                                      tr_host_must_follow(live->host) || now_ms >= live->follow_ms);
+    if (!is_due) {
         return 0;
     }
     live->follow_ms = now_ms + TR_FOLLOW_HOSTS_MS;

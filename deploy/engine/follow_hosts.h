@@ -7,7 +7,7 @@
 
 #include "deploy/engine/assemble.h"
 
-/* How often an engine among others looks what has changed. */
+/* How often an engine among others looks what has changed, where nobody has told it. */
 #define TR_FOLLOW_HOSTS_MS 1000
 #define TR_FOLLOW_HOSTS_SOON_MS 10 /* while something is on its way */
 

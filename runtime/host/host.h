@@ -63,6 +63,7 @@ struct tr_host {
     atomic_uint_fast64_t heard_view;   /* that another host has made; by the interhost thread */
     struct tri_follow *follow;         /* of a host that works beside others; NULL: it is none */
     struct tri_membership *membership; /* of a store that has hosts; NULL: it has none */
+    int news; /* of the table of hosts: readable when that has changed; 0: there is none */
     struct tri_process_hosts process_hosts;
     struct tri_tenures tenures;                      /* which hosts have had the store */
     struct tri_partition_tenures *partition_tenures; /* of a host beside others, instead */

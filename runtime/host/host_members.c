@@ -3,6 +3,9 @@
  */
 #include "runtime/host/host_members.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include "runtime/host/follow.h"
 #include "runtime/limits.h"
 #include "runtime/members/membership.h"
@@ -139,6 +142,24 @@ static int open_registry(void *self, struct tri_registry **registry)
     return tri_store_registry_open(host->folder, NULL, false, NULL, registry);
 }
 
+static void tell_change(void *self)
+{
+    const struct tr_host *host = self;
+    uint64_t one = 1;
+    (void)!write(host->news, &one, sizeof one); /* full: it is readable already */
+}
+
+int tr_host_news(const struct tr_host *host)
+{
+    return host->news > 0 ? host->news : -1;
+}
+
+bool tr_host_has_news(struct tr_host *host)
+{
+    uint64_t count = 0;
+    return host->news > 0 && read(host->news, &count, sizeof count) > 0;
+}
+
 int tri_host_members_start(struct tr_host *host,
                            void (*fail)(void *self, int error, const char *words))
 {
@@ -151,6 +172,14 @@ int tri_host_members_start(struct tr_host *host,
                                              .host = host->store->host,
                                              .incarnation = host->store->incarnation};
     tri_follow_describe(host, &options);
+    if (host->follow != NULL) {
+        host->news = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        if (host->news < 0) {
+            host->news = 0;
+            return TR_SYSTEM;
+        }
+        options.changed = tell_change;
+    }
     return tri_membership_start(&options, &host->membership);
 }
 
@@ -158,6 +187,10 @@ void tri_host_members_stop(struct tr_host *host)
 {
     tri_membership_stop(host->membership);
     host->membership = NULL;
+    if (host->news > 0) {
+        close(host->news);
+        host->news = 0;
+    }
     tri_follow_free(host->follow);
     host->follow = NULL;
     tri_partition_tenures_free(host->partition_tenures);

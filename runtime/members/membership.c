@@ -1,14 +1,18 @@
 /*
- * The thread that beats.
+ * The thread that beats: once a second, and when hosts or owners have changed, which the database
+ * tells; then twenty times a second at most.
  *
  * What it has seen last is kept under a mutex for other threads, whose questions wait for no
  * database. A look that fails changes nothing: the permit for calls runs out by itself.
  */
 #include "runtime/members/membership.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "runtime/env/clock.h"
 #include "runtime/memory.h"
@@ -24,9 +28,13 @@ struct tri_membership {
     struct tri_member_shares shares; /* of whom it takes over */
     bool is_alone;                   /* no other host has been seen in this life; the thread's */
     uint64_t written_processes;      /* the thread's */
+    int wake;                        /* readable when the thread is wanted */
+    bool has_news;                   /* the thread's, as the next two */
+    uint64_t looked_ms;              /* when the last look began */
+    uint64_t seen_view;
     pthread_t thread;
-    pthread_mutex_t mutex; /* guards all below */
-    pthread_cond_t changed;
+    pthread_mutex_t mutex;  /* guards all below */
+    pthread_cond_t changed; /* a look is over, or the thread stops */
     bool is_stopping;
     struct tri_member_view view;   /* of the last look */
     struct tri_member_view looked; /* the thread's own, by which the other is replaced */
@@ -36,6 +44,15 @@ struct tri_membership {
     bool is_write_due;         /* before the next beat */
     bool is_look_due;          /* at once, whenever the next beat is */
 };
+
+/* How soon a look follows another, where something has changed. */
+#define NEWS_MS 50
+
+static void wake(struct tri_membership *self)
+{
+    uint64_t one = 1;
+    (void)!write(self->wake, &one, sizeof one); /* full: it is readable already */
+}
 
 /* ---- Asked by others. ------------------------------------------------------------------------ */
 
@@ -92,7 +109,7 @@ void tri_membership_look_now(struct tri_membership *membership)
     (void)pthread_mutex_lock(&membership->mutex);
     uint64_t before = membership->renewals;
     membership->is_look_due = true;
-    (void)pthread_cond_broadcast(&membership->changed);
+    wake(membership);
     while (waited == 0 && membership->renewals == before && !membership->is_stopping) {
         waited =
             pthread_cond_clockwait(&membership->changed, &membership->mutex, CLOCK_MONOTONIC, &end);
@@ -105,7 +122,7 @@ void tri_membership_keep(struct tri_membership *membership, enum tri_member_proc
     (void)pthread_mutex_lock(&membership->mutex);
     membership->wanted_processes = processes;
     membership->is_write_due = true;
-    (void)pthread_cond_broadcast(&membership->changed);
+    wake(membership);
     (void)pthread_mutex_unlock(&membership->mutex);
 }
 
@@ -294,32 +311,72 @@ static bool beat(struct tri_membership *self)
     }
     tri_permit_renew(&self->permit, began_ms, own->lease_ms);
     publish(self, own);
+    if (self->options.changed != NULL && self->seen_view != self->looked.view) {
+        self->seen_view = self->looked.view;
+        self->options.changed(self->options.self);
+    }
     write_processes(self);
     listen_once(self);
     take_lost(self, own);
     return true;
 }
 
-/*
- * Waits until a time of the steady clock, whatever the wall clock does; whether to go on, and
- * whether it is time to look.
- */
-static bool wait_until(struct tri_membership *self, uint64_t time_ms, bool *looks)
+/* Whether another thread wants something. */
+static bool is_asked(struct tri_membership *self, bool *is_stopping)
 {
     (void)pthread_mutex_lock(&self->mutex);
-    while (!self->is_stopping && !self->is_write_due && !self->is_look_due) {
+    bool is_it = self->is_stopping || self->is_write_due || self->is_look_due;
+    *is_stopping = self->is_stopping;
+    (void)pthread_mutex_unlock(&self->mutex);
+    return is_it;
+}
+
+/* Until there is something to read, or the time. */
+static void rest(struct tri_membership *self, uint64_t now_ms, uint64_t time_ms)
+{
+    struct pollfd items[] = {{.fd = self->wake, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    uint64_t woken;
+    if (self->registry != NULL && !self->has_news) {
+        items[1].fd = tri_registry_descriptor(self->registry);
+    }
+    (void)poll(items, TR_COUNT_OF(items), (int)(time_ms - now_ms));
+    while (read(self->wake, &woken, sizeof woken) > 0) {
+    }
+}
+
+/*
+ * Waits until a time of the steady clock, whatever the wall clock does, or until a look is worth
+ * while before; whether to go on.
+ */
+static bool wait_until(struct tri_membership *self, uint64_t time_ms)
+{
+    bool is_stopping = false;
+    while (!is_asked(self, &is_stopping)) {
         uint64_t now_ms = tri_monotonic_ms();
-        if (now_ms >= time_ms) {
+        if (self->registry != NULL) {
+            self->has_news = tri_registry_has_news(self->registry) || self->has_news;
+        }
+        uint64_t end_ms = self->has_news && self->looked_ms + NEWS_MS < time_ms
+                              ? self->looked_ms + NEWS_MS
+                              : time_ms;
+        if (now_ms >= end_ms) {
             break;
         }
-        const struct timespec end = behind_ms(time_ms - now_ms);
-        (void)pthread_cond_clockwait(&self->changed, &self->mutex, CLOCK_MONOTONIC, &end);
+        rest(self, now_ms, end_ms);
     }
-    bool goes_on = !self->is_stopping;
-    *looks = self->is_look_due || tri_monotonic_ms() >= time_ms;
+    return !is_stopping;
+}
+
+/* Whether it is time to look: somebody wants it, there are news, or the beat is due. */
+static bool takes_look(struct tri_membership *self, uint64_t next_ms)
+{
+    uint64_t now_ms = tri_monotonic_ms();
+    bool is_early = self->has_news && now_ms >= self->looked_ms + NEWS_MS;
+    (void)pthread_mutex_lock(&self->mutex);
+    bool is_wanted = self->is_look_due;
     self->is_look_due = false;
     (void)pthread_mutex_unlock(&self->mutex);
-    return goes_on;
+    return is_wanted || is_early || now_ms >= next_ms;
 }
 
 static void *run(void *argument)
@@ -327,12 +384,13 @@ static void *run(void *argument)
     struct tri_membership *self = argument;
     uint64_t next_ms = tri_monotonic_ms();
     bool goes_on = true;
-    bool looks = false;
-    while (goes_on && wait_until(self, next_ms, &looks)) {
-        if (!looks) {
+    while (goes_on && wait_until(self, next_ms)) {
+        if (!takes_look(self, next_ms)) {
             write_processes(self);
             continue;
         }
+        self->has_news = false;
+        self->looked_ms = tri_monotonic_ms();
         goes_on = beat(self);
         next_ms = tri_monotonic_ms() + TRI_MEMBER_BEAT_MS;
     }
@@ -342,6 +400,7 @@ static void *run(void *argument)
 static void release(struct tri_membership *self)
 {
     tri_registry_close(self->registry);
+    (void)close(self->wake);
     (void)pthread_cond_destroy(&self->changed);
     (void)pthread_mutex_destroy(&self->mutex);
     tr_free(self);
@@ -353,6 +412,11 @@ int tri_membership_start(const struct tri_membership_options *options,
     struct tri_membership *self = tr_alloc_zero(1, sizeof *self);
     if (self == NULL) {
         return TR_MEMORY;
+    }
+    self->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (self->wake < 0) {
+        tr_free(self);
+        return TR_SYSTEM;
     }
     self->options = *options;
     self->is_alone = true;
@@ -376,6 +440,7 @@ void tri_membership_stop(struct tri_membership *membership)
     (void)pthread_mutex_lock(&membership->mutex);
     membership->is_stopping = true;
     (void)pthread_cond_broadcast(&membership->changed);
+    wake(membership);
     (void)pthread_mutex_unlock(&membership->mutex);
     (void)pthread_join(membership->thread, NULL);
     if (membership->registry != NULL) {

@@ -16,7 +16,9 @@ struct tri_membership_options {
     int (*open)(void *self, struct tri_registry **registry);
     /* Told once, by the thread: this host has the work no more, and must end. With words. */
     void (*fail)(void *self, int error, const char *words);
-    void *self; /* of both */
+    /* Told by the thread when hosts or owners have changed; or NULL. */
+    void (*changed)(void *self);
+    void *self; /* of all */
     uint64_t host;
     uint64_t incarnation;
     /* One that works beside others: it takes the work of those that are lost. */

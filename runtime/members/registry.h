@@ -29,6 +29,8 @@ struct tri_registry_ops {
     int (*forget)(struct tri_registry *registry, uint64_t number);
     int (*keep)(struct tri_registry *registry, enum tri_member_processes processes);
     int (*listen)(struct tri_registry *registry, const char *address, const uint8_t *key);
+    int (*descriptor)(struct tri_registry *registry);
+    bool (*has_news)(struct tri_registry *registry);
     const char *(*explain)(struct tri_registry *registry);
     void (*close)(struct tri_registry *registry);
 };
@@ -179,6 +181,21 @@ TR_MUST_USE static inline int tri_registry_listen(struct tri_registry *registry,
                                                   const char *address, const uint8_t *key)
 {
     return registry->ops->listen(registry, address, key);
+}
+
+/*
+ * Readable when hosts or owners may have changed since the last look; -1: only a look shows that.
+ * Another one after each look.
+ */
+static inline int tri_registry_descriptor(struct tri_registry *registry)
+{
+    return registry->ops->descriptor != NULL ? registry->ops->descriptor(registry) : -1;
+}
+
+/* Whether they may have; takes note of it. It does not wait. */
+static inline bool tri_registry_has_news(struct tri_registry *registry)
+{
+    return registry->ops->has_news != NULL && registry->ops->has_news(registry);
 }
 
 /* The last error in words. */

@@ -168,6 +168,19 @@ static int run(struct tri_postgres *self, const char *sql, size_t count,
     return error;
 }
 
+int tri_postgres_tell(struct tri_postgres *self)
+{
+    return tri_postgres_execute(self, "NOTIFY " TRI_POSTGRES_CHANNEL, "telling the other hosts");
+}
+
+/* What the others are told of. */
+static int change(struct tri_postgres *self, const char *sql, size_t count,
+                  const char *const *parameters, const char *what)
+{
+    int error = run(self, sql, count, parameters, what);
+    return error != 0 ? error : tri_postgres_tell(self);
+}
+
 /* The number in the only row; TR_NOT_FOUND, with no words: there is none. */
 static int ask_number(struct tri_postgres *self, const char *sql, size_t count,
                       const char *const *parameters, const char *what, uint64_t *number)
@@ -463,8 +476,8 @@ int tri_postgres_enrol(struct tri_postgres *self, const struct tri_store_member 
                                 print(member->lease_ms, texts[2]),
                                 print(member->process_lease_ms, texts[3]),
                                 print(TRI_MEMBERS_MAX, texts[4])};
-    error = run(self, has_links ? bring_up : bring_up_without_links,
-                TR_COUNT_OF(parameters) - !has_links, parameters, "enrolling the host");
+    error = change(self, has_links ? bring_up : bring_up_without_links,
+                   TR_COUNT_OF(parameters) - !has_links, parameters, "enrolling the host");
     if (error == 0) {
         *number = known.number;
     }
@@ -485,8 +498,8 @@ int tri_postgres_listen(struct tri_postgres *self, const char *address, const ui
                                 print(TRI_MEMBER_UP, texts[2]), address, digits};
     return self->format < TRI_POSTGRES_FORMAT_LINKS
                ? 0
-               : run(self, listen_at, TR_COUNT_OF(parameters), parameters,
-                     "saying where the host listens");
+               : change(self, listen_at, TR_COUNT_OF(parameters), parameters,
+                        "saying where the host listens");
 }
 
 /* ---- Fences. --------------------------------------------------------------------------------- */
@@ -548,7 +561,7 @@ int tri_postgres_hand_on(struct tri_postgres *self, uint64_t from, uint64_t to,
                                 arrays + ARRAY_BYTES,
                                 print(TRI_MEMBER_UP, texts[4])};
     int error =
-        run(self, hand_on, TR_COUNT_OF(parameters), parameters, "taking the work of a host");
+        change(self, hand_on, TR_COUNT_OF(parameters), parameters, "taking the work of a host");
     tr_free(arrays);
     return error;
 }
@@ -608,7 +621,7 @@ static int give(struct tri_postgres *self, const char *const *gifts,
                                    (unsigned long long)kept);
     }
     return error != 0 ? error
-                      : run(self, hand_over, TR_COUNT_OF(giving), giving, "giving partitions");
+                      : change(self, hand_over, TR_COUNT_OF(giving), giving, "giving partitions");
 }
 
 int tri_postgres_give(struct tri_postgres *self, const struct tri_member_shares *shares,
@@ -724,5 +737,5 @@ int tri_postgres_leave(struct tri_postgres *self)
     const char *parameters[] = {print(self->host, texts[0]),
                                 print(self->store.incarnation, texts[1]),
                                 print(TRI_MEMBER_LEFT, texts[2]), print(TRI_MEMBER_UP, texts[3])};
-    return run(self, leave, 4, parameters, "leaving");
+    return change(self, leave, 4, parameters, "leaving");
 }

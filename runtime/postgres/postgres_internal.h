@@ -327,6 +327,13 @@ TR_MUST_USE int tri_postgres_replace_session(struct tri_postgres *self);
 /* Gives the session its name, by which people see who is connected. */
 TR_MUST_USE int tri_postgres_name_session(struct tri_postgres *self);
 
+/*
+ * Tells all hosts that hosts or owners have changed, when the transaction is committed, if there is
+ * one.
+ */
+#define TRI_POSTGRES_CHANNEL "troupe_hosts"
+TR_MUST_USE int tri_postgres_tell(struct tri_postgres *self);
+
 /* Reads all hosts (runtime/members/registry.h), without a beat. */
 TR_MUST_USE int tri_postgres_look(struct tri_postgres *self, struct tri_member_view *view);
 

@@ -25,6 +25,7 @@
     F(execParams)              \
     F(exitPipelineMode)        \
     F(finish)                  \
+    F(freemem)                 \
     F(getResult)               \
     F(getisnull)               \
     F(getlength)               \
@@ -32,6 +33,7 @@
     F(host)                    \
     F(isBusy)                  \
     F(nfields)                 \
+    F(notifies)                \
     F(ntuples)                 \
     F(pipelineSync)            \
     F(prepare)                 \

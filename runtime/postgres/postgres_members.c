@@ -8,6 +8,9 @@
  * whatever comes behind is refused by the new incarnation. A host that stands still in the middle
  * of a commit holds its row: its sessions are ended, and the step is repeated.
  *
+ * What changes hosts or owners tells all of them (NOTIFY), so that none waits for its next look. It
+ * is a hint: who misses it, over a connection that is made again, sees the change by that look.
+ *
  * The server writes beats to its disk later: one that is lost is followed by another. A take-over
  * is on the disk before it is answered.
  */
@@ -82,6 +85,7 @@ static const char remove_host[] =
 struct postgres_registry {
     struct tri_registry registry;
     struct tri_postgres *session;
+    const void *heard_by; /* the connection that hears of changes; NULL: none */
 };
 
 static struct postgres_registry *of(struct tri_registry *registry)
@@ -253,10 +257,28 @@ int tri_postgres_look(struct tri_postgres *session, struct tri_member_view *view
     return look_as(session, 0, 0, view);
 }
 
+/* Once for each connection of a host that looks. */
+static int hear(struct postgres_registry *self)
+{
+    struct tri_postgres *session = self->session;
+    if (self->registry.self == 0 || self->heard_by == session->connection) {
+        return 0;
+    }
+    int error =
+        tri_postgres_execute(session, "LISTEN " TRI_POSTGRES_CHANNEL, "listening to the hosts");
+    if (error == 0) {
+        self->heard_by = session->connection;
+    }
+    return error;
+}
+
 static int look(struct tri_registry *registry, struct tri_member_view *view)
 {
     struct postgres_registry *self = of(registry);
     int error = resume(self);
+    if (error == 0) {
+        error = hear(self);
+    }
     if (error != 0) {
         forget_view(view);
         return error;
@@ -530,6 +552,9 @@ static int forget(struct tri_registry *registry, uint64_t number)
         error = count(session, remove_host, 2, parameters, "forgetting a host", &rows);
     }
     if (error == 0) {
+        error = tri_postgres_tell(session);
+    }
+    if (error == 0) {
         error = tri_postgres_execute(session, "COMMIT", "forgetting a host");
     }
     tri_postgres_rollback(session);
@@ -554,6 +579,33 @@ static int listen_at(struct tri_registry *registry, const char *address, const u
         error = tri_postgres_log_check_left(of(registry)->session, registry->self);
     }
     return error != 0 ? error : tri_postgres_listen(of(registry)->session, address, key);
+}
+
+/* ---- News. ----------------------------------------------------------------------------------- */
+
+static int descriptor_of(struct tri_registry *registry)
+{
+    const struct postgres_registry *self = of(registry);
+    const struct tri_postgres *session = self->session;
+    bool hears = session->connection != NULL && self->heard_by == session->connection;
+    return hears ? session->library->socket(session->connection) : -1;
+}
+
+/* A connection that has ended is news, too: the next look makes another one. */
+static bool has_news(struct tri_registry *registry)
+{
+    struct postgres_registry *self = of(registry);
+    const struct tri_postgres *session = self->session;
+    PGnotify *notice;
+    if (descriptor_of(registry) < 0) {
+        return false;
+    }
+    bool has = session->library->consumeInput(session->connection) == 0;
+    while ((notice = session->library->notifies(session->connection)) != NULL) {
+        session->library->freemem(notice);
+        has = true;
+    }
+    return has;
 }
 
 static const char *explain_registry(struct tri_registry *registry)
@@ -582,6 +634,8 @@ static const struct tri_registry_ops registry_ops = {
     .forget = forget,
     .keep = keep,
     .listen = listen_at,
+    .descriptor = descriptor_of,
+    .has_news = has_news,
     .explain = explain_registry,
     .close = close_registry,
 };

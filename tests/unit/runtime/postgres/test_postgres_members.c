@@ -3,6 +3,7 @@
  * alone shows: the fence that shuts a host's store out, whose log goes on, and whose locks are
  * broken.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -944,6 +945,39 @@ static void test_a_lost_session_is_made_again(void **state)
     stand_free(world.stand);
 }
 
+/* Whether it hears of a change within a while. */
+static bool hears(struct tri_registry *registry, int wait_ms)
+{
+    struct pollfd item = {.fd = tri_registry_descriptor(registry), .events = POLLIN};
+    return tri_registry_has_news(registry) ||
+           (poll(&item, 1, wait_ms) > 0 && tri_registry_has_news(registry));
+}
+
+static void test_who_looks_hears_of_changes(void **state)
+{
+    (void)state;
+    struct world world = {.stand = stand_new(STAND_POSTGRES)};
+    tri_store_close(stand_open(world.stand));
+    struct tri_registry *first = join(&world, "a");
+    assert_int_equal(tri_registry_descriptor(first), -1);
+    (void)look(first);
+    assert_true(tri_registry_descriptor(first) >= 0);
+    struct tri_registry *second = join(&world, "b");
+    assert_true(hears(first, 10000));
+    (void)look(first);
+    while (hears(first, 100)) {
+    }
+    (void)look(second); /* a beat changes nothing */
+    assert_false(hears(first, 200));
+    assert_int_equal(tri_registry_listen(second, "tcp://127.0.0.1:1", NULL), 0);
+    assert_true(hears(first, 10000));
+    assert_int_equal(tri_registry_leave(second), 0);
+    assert_true(hears(first, 10000));
+    tri_registry_close(second);
+    tri_registry_close(first);
+    stand_free(world.stand);
+}
+
 int main(void)
 {
     static bool model = true;
@@ -976,6 +1010,7 @@ int main(void)
         cmocka_unit_test(test_a_host_listens_when_its_log_is_brought_in),
         cmocka_unit_test(test_a_host_that_holds_its_row_is_fenced),
         cmocka_unit_test(test_a_lost_session_is_made_again),
+        cmocka_unit_test(test_who_looks_hears_of_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
