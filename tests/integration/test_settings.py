@@ -399,7 +399,8 @@ class SettingsTest(ProgramTest):
                  "'clients' out: then everybody may do everything [InvalidValue]"),
                 (f"[{{secret_sha256: {digits}, roles: [{{role: view}}]}}]",
                  "a client has no 'id'; give it a name [ValueRequired]"),
-                ("[{id: a, roles: [{role: view}]}]", "a client has no 'secret_sha256', and no 'key'; write what "
+                ("[{id: a, roles: [{role: view}]}]", "a client has no 'secret_sha256', and "
+                 "no 'key'; write what "
                  "`printf %s SECRET | sha256sum` prints, 64 digits [ValueRequired]"),
                 (f"[{{id: a, secret_sha256: {digits}}}]",
                  "a client has no 'roles'; write [{role: view}], say [ValueRequired]"),
