@@ -179,8 +179,17 @@ static int find_metadata(struct tr_task_context *task, const struct tr_webapi_en
                       : find_map(task, endpoint, template, "annotations", others, annotations);
 }
 
-static int build_pod(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                     const struct tri_kubernetes_group *group, struct tr_bytes template,
+/* What a job is made from. */
+struct sources {
+    const struct tri_pod *pod;
+    const struct tr_webapi_endpoint *endpoint;
+    const struct tri_kubernetes_group *group;
+    const struct tri_pod_inputs *inputs;
+    struct tr_bytes template;
+    bool is_finalized;
+};
+
+static int build_pod(struct tr_task_context *task, const struct sources *sources,
                      struct tr_bytes spec, struct tr_bytes *pod)
 {
     char name[TR_KUBERNETES_NAME_BYTES_MAX + 1];
@@ -188,8 +197,8 @@ static int build_pod(struct tr_task_context *task, const struct tr_webapi_endpoi
     struct tr_bytes labels = {0};
     struct tr_bytes annotations = {0};
     find_primary(task, spec, primary);
-    int error =
-        find_metadata(task, endpoint, group, template, primary, name, &labels, &annotations);
+    int error = find_metadata(task, sources->endpoint, sources->group, sources->template, primary,
+                              name, &labels, &annotations);
     if (error != 0) {
         return error;
     }
@@ -201,6 +210,11 @@ static int build_pod(struct tr_task_context *task, const struct tr_webapi_endpoi
     tr_build_member_text(&build, "name", tr_text_of(name));
     tr_build_member_value(&build, "labels", labels);
     tr_build_member_value(&build, "annotations", annotations);
+    if (sources->is_finalized) {
+        tr_build_member_list(&build, "finalizers");
+        tr_build_text(&build, tr_text_of(TRI_KUBERNETES_FINALIZER));
+        tr_build_end(&build);
+    }
     tr_build_end(&build);
     tr_build_member_value(&build, "spec", spec);
     tr_build_end(&build);
@@ -219,15 +233,6 @@ static int keep_group(struct tr_kubernetes_attempt *own, struct tr_text group)
 {
     return own->job_set.size == 0 ? tr_array_set(&own->job_set, group) : 0;
 }
-
-/* What a job is made from. */
-struct sources {
-    const struct tri_pod *pod;
-    const struct tr_webapi_endpoint *endpoint;
-    const struct tri_kubernetes_group *group;
-    const struct tri_pod_inputs *inputs;
-    struct tr_bytes template;
-};
 
 static int build_resource(struct tr_task_context *task, const struct sources *sources,
                           const struct tri_kubernetes_resource *resource, struct tr_bytes spec,
@@ -272,8 +277,7 @@ static int build_job(struct tr_task_context *task, const struct sources *sources
     }
     if (error == 0) {
         error = is_resource ? build_resource(task, sources, &resource, spec, &job->body, &problem)
-                            : build_pod(task, sources->endpoint, sources->group, sources->template,
-                                        spec, &job->body);
+                            : build_pod(task, sources, spec, &job->body);
     }
     if (error == TR_LIMIT || error == TR_INVALID) {
         const char *words = error == TR_LIMIT
@@ -295,6 +299,17 @@ static int name_pod(struct tr_task_context *task, const struct tr_webapi_endpoin
                        tr_task_format(task, "kubernetes:%.*s/%.*s/%s", (int)endpoint->name.size,
                                       endpoint->name.data, (int)group->namespace.size,
                                       group->namespace.data, name));
+}
+
+/* As the settings are when its pod is first made; not of what an operator looks after. */
+static void note_finalizer(struct tr_task_context *task, struct tr_kubernetes_attempt *own,
+                           const struct tr_webapi_endpoint *endpoint,
+                           const struct tri_kubernetes_group *group)
+{
+    bool is_new = own->job_set.size == 0 && group->kind.size == 0;
+    if (is_new && tri_kubernetes_wants_finalizer(task, endpoint)) {
+        own->finalizer = TRI_KUBERNETES_FINALIZED;
+    }
 }
 
 static int make_job(struct tr_task_context *task, struct tr_kubernetes_attempt *own,
@@ -323,11 +338,13 @@ static int make_job(struct tr_task_context *task, struct tr_kubernetes_attempt *
         return TR_INVALID;
     }
     if (error == 0) {
+        note_finalizer(task, own, endpoint, &parts);
         const struct sources sources = {.pod = &pod,
                                         .endpoint = endpoint,
                                         .group = &parts,
                                         .inputs = inputs,
-                                        .template = template};
+                                        .template = template,
+                                        .is_finalized = tri_kubernetes_is_finalized(own)};
         error = build_job(task, &sources, job, transition);
     }
     if (error != 0 || !job->is_ready) {
@@ -429,14 +446,64 @@ static int prepare(struct tr_task_context *task, void *state,
 
 /* --------------------------------------------------------------------------- what it has left */
 
+/* Lets its pod go, of which everything was heard that there is to hear. */
+static int release(struct tr_task_context *task, struct tr_kubernetes_attempt *own,
+                   const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
+                   bool is_last, struct tr_text *words)
+{
+    struct tri_kubernetes_group parts;
+    struct tr_text group = {0};
+    int error = find_group(task, own, endpoint, &group);
+    if (error != 0 || !tri_kubernetes_group_read(group, &parts)) {
+        return error != 0 ? error : TR_INVALID;
+    }
+    return tri_kubernetes_release(task, endpoint, &parts, own, event, is_last, words);
+}
+
 static int outcome(struct tr_task_context *task, void *state,
                    const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
                    struct tr_transition *transition)
 {
+    static const struct tr_task_event first = {.kind = TR_TASK_NEWS};
+    struct tr_kubernetes_attempt *own = state;
+    struct tr_text words;
+    if (tri_kubernetes_is_finalized(own)) {
+        int error = release(task, own, endpoint, event, false, &words);
+        if (error != 0 || tri_kubernetes_is_finalized(own)) {
+            transition->version++;
+            return error != 0 ? error : tr_task_is(transition, TR_TASK_PHASE_RUNNING, words);
+        }
+        event = &first; /* and now what the news of its end begin */
+    }
     struct tri_pod pod = pod_of(task, state, endpoint);
     /* It may have done its work before: what it has left says so. */
     pod.is_deleted = tr_text_equal(transition->code, tr_text_of("ResourceDeletedExternally"));
     return tri_pod_outcome(task, &pod, endpoint, event, transition);
+}
+
+/*
+ * What runs is ended first, and its pod let go then: a pod that is gone, or was never made, answers
+ * that at once. While it is being ended `stage` says so, and events are the framework's.
+ */
+static int abort_pod(struct tr_task_context *task, void *state, bool is_hard,
+                     const struct tr_task_event *event, struct tr_transition *transition)
+{
+    struct tr_kubernetes_attempt *own = state;
+    struct tr_transition before = *transition;
+    struct tr_text words;
+    bool is_releasing = own->finalizer == TRI_KUBERNETES_RELEASING &&
+                        own->stage != TR_WEBAPI_STAGE_CANCELLING && event->kind != TR_TASK_START;
+    int error = is_releasing ? 0 : tr_webapi_abort(task, state, is_hard, event, transition);
+    bool has_ended = is_releasing || transition->phase == TR_TASK_PHASE_ABORTED;
+    const struct tr_webapi_endpoint *endpoint =
+        tr_task_endpoint(task, tr_array_get(&own->endpoint));
+    if (error != 0 || !has_ended || !tri_kubernetes_is_finalized(own) || endpoint == NULL) {
+        return error;
+    }
+    own->finalizer = is_releasing ? TRI_KUBERNETES_RELEASING : TRI_KUBERNETES_FINALIZED;
+    *transition = before;
+    error = release(task, own, endpoint, event, is_hard, &words);
+    return error != 0 || tri_kubernetes_is_finalized(own) ? error : tr_task_aborted(transition);
 }
 
 static int finalize(struct tr_task_context *task, void *state, uint8_t phase)
@@ -514,7 +581,7 @@ const struct tr_plugin tr_kubernetes_plugin = {
     .state = &tr_kubernetes_attempt_schema,
     .check = tri_kubernetes_check,
     .handle = tr_webapi_handle,
-    .abort = tr_webapi_abort,
+    .abort = abort_pod,
     .finalize = finalize,
     .webapi = &shape,
 };

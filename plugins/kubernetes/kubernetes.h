@@ -17,6 +17,7 @@
 #include "plugins/pod/pod.h"
 #include "plugins/sdk/scan.h"
 #include "schemas/engine/state_plugin.h"
+#include "schemas/runtime/http.h"
 
 extern const struct tr_plugin tr_kubernetes_plugin;
 
@@ -59,6 +60,7 @@ extern const struct tr_plugin tr_kubernetes_plugin;
 #define TRI_KUBERNETES_NAMESPACE_ANNOTATION "troupe.dev/namespace"
 #define TRI_KUBERNETES_ENDPOINT_ANNOTATION "troupe.dev/endpoint"
 #define TRI_KUBERNETES_ROLE_LABEL "troupe.dev/role" /* of a pod that an operator makes */
+#define TRI_KUBERNETES_FINALIZER "troupe.dev/heard" /* stays until its end was heard of */
 #define TRI_KUBERNETES_CARD_ANNOTATION "troupe.dev/card"
 #define TRI_KUBERNETES_RULES_ANNOTATION "troupe.dev/rules"         /* the task's own, as JSON */
 #define TRI_KUBERNETES_CONTAINER_ANNOTATION "troupe.dev/container" /* of a pod with several */
@@ -135,6 +137,15 @@ void tri_kubernetes_metadata(struct tr_task_context *task, struct tr_bytes templ
                              const char *name,
                              struct tr_bytes layers[TRI_KUBERNETES_METADATA_LAYERS]);
 
+/* Who we are at the API server, for a call of the task's own. */
+TR_MUST_USE int tri_kubernetes_call_as(struct tr_task_context *task,
+                                       const struct tr_webapi_endpoint *endpoint,
+                                       struct tr_http_request *request);
+
+/* The words of a Status, or what is there in the place of one. */
+struct tr_text tri_kubernetes_status_words(struct tr_task_context *task,
+                                           const struct tr_http_response *answer);
+
 /* The name of the PodTemplate that a pod is made from; empty: from none. */
 struct tr_text tri_kubernetes_template_name(struct tr_task_context *task,
                                             const struct tr_webapi_endpoint *endpoint);
@@ -154,6 +165,34 @@ TR_MUST_USE int tri_kubernetes_read_template(struct tr_task_context *task,
                                              struct tr_bytes *template,
                                              struct tr_transition *transition);
 bool tri_kubernetes_is_template_again(const struct tr_task_event *event);
+
+/* ---- A pod's finalizer: kubernetes_finalizer.c. ---------------------------------------------- */
+
+/* What becomes of it: the number is stored. */
+enum tri_kubernetes_finalizer {
+    TRI_KUBERNETES_NO_FINALIZER,
+    TRI_KUBERNETES_FINALIZED, /* the pod has one, or is about to be made with it */
+    TRI_KUBERNETES_RELEASING, /* it is being taken away */
+    TRI_KUBERNETES_RELEASED,
+};
+
+/* Whether pods that are to be made get one. */
+bool tri_kubernetes_wants_finalizer(struct tr_task_context *task,
+                                    const struct tr_webapi_endpoint *endpoint);
+
+/* Whether it is still to be taken away. */
+bool tri_kubernetes_is_finalized(const struct tr_kubernetes_attempt *own);
+
+/*
+ * Takes it away, from the attempt's first event of that on: own->finalizer is RELEASED when it is
+ * gone. Until then `words` say what is waited for. `is_last`: one answer is enough, whatever it is.
+ */
+TR_MUST_USE int tri_kubernetes_release(struct tr_task_context *task,
+                                       const struct tr_webapi_endpoint *endpoint,
+                                       const struct tri_kubernetes_group *group,
+                                       struct tr_kubernetes_attempt *own,
+                                       const struct tr_task_event *event, bool is_last,
+                                       struct tr_text *words);
 
 /* ---- A pod's status: kubernetes_phase.c. ----------------------------------------------------- */
 
@@ -178,6 +217,7 @@ enum tri_kubernetes_member {
     TRI_KUBERNETES_INIT_CONTAINERS,
     TRI_KUBERNETES_CONTAINERS,
     TRI_KUBERNETES_ROLE, /* of a pod that an operator has made */
+    TRI_KUBERNETES_FINALIZERS,
     TRI_KUBERNETES_MEMBERS
 };
 
@@ -202,7 +242,7 @@ enum tri_kubernetes_resource_member {
         before "/spec/nodeName", before "/status/phase", before "/status/reason",           \
         before "/status/message", before "/status/conditions",                              \
         before "/status/initContainerStatuses", before "/status/containerStatuses",         \
-        before "/metadata/labels/troupe.dev~1role"
+        before "/metadata/labels/troupe.dev~1role", before "/metadata/finalizers"
 
 #define TRI_KUBERNETES_RESOURCE_PATHS(before)                                          \
     TRI_KUBERNETES_OWN_PATHS(before), before "/metadata/annotations/troupe.dev~1card", \

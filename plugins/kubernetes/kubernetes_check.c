@@ -12,8 +12,9 @@
     {"namespace", TR_CODEC_TEXT}, {"image", TR_CODEC_TEXT}, {"labels", TR_CODEC_MAP},          \
         {"annotations", TR_CODEC_MAP}, {"pod", TR_CODEC_MAP}, {"pod_template", TR_CODEC_TEXT}, \
         {"service_account", TR_CODEC_TEXT}, {"image_pull_secrets", TR_CODEC_ARRAY},            \
+        {"priority_class", TR_CODEC_TEXT},                                                     \
     {                                                                                          \
-        "priority_class", TR_CODEC_TEXT                                                        \
+        "finalizer", TR_CODEC_BOOL                                                             \
     }
 
 static const struct tr_config_key task_keys[] = {KEYS_OF_BOTH,

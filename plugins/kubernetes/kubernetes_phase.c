@@ -556,6 +556,22 @@ static int report_part(struct view *view, const struct tri_kubernetes_group *gro
     return error != 0 ? error : view->batch->api->report(view->batch, report);
 }
 
+/* Whether it stays though it is being deleted, and no node has anything to end. */
+static int find_held(struct view *view, bool *is_held)
+{
+    struct tr_scan_walk walk = tr_scan_walk(view->members[TRI_KUBERNETES_FINALIZERS]);
+    *is_held = false;
+    while (view->report.place.size == 0 && tr_scan_next(&walk)) {
+        struct tr_text name = {0};
+        int error = tr_scan_text(view->batch, walk.item, &name);
+        if (error != 0) {
+            return error;
+        }
+        *is_held = *is_held || tr_text_equal(name, tr_text_of(TRI_KUBERNETES_FINALIZER));
+    }
+    return walk.error;
+}
+
 /* What a pod's status means, and where it runs; or that of a resource. */
 static int read_any(struct view *view, const struct tri_kubernetes_group *group, struct tr_text uid)
 {
@@ -600,10 +616,13 @@ int tri_kubernetes_report(struct tr_webapi_batch *batch, const struct tr_bytes *
     view.report.handle = tri_kubernetes_handle(uid, room);
     view.report.is_gone = is_gone;
     bool has_ended = tr_phase_is_end(TR_SUBJECT_TASK, view.report.phase);
-    if (is_gone && !has_ended) {
+    bool is_deleted = !has_ended && !tr_scan_is_none(members[TRI_KUBERNETES_DELETION]);
+    bool is_held = false;
+    error = is_deleted && group.kind.size == 0 ? find_held(&view, &is_held) : 0;
+    if ((is_gone && !has_ended) || is_held) {
         fail_deleted(&view);
-    } else if (!has_ended && !tr_scan_is_none(members[TRI_KUBERNETES_DELETION])) {
+    } else if (is_deleted) {
         view.report.reason = tr_text_of("its pod is being deleted");
     }
-    return batch->api->report(batch, &view.report);
+    return error != 0 ? error : batch->api->report(batch, &view.report);
 }

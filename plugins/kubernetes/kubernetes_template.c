@@ -44,6 +44,18 @@ static int pack_secret(struct tr_task_context *task, const struct tr_webapi_endp
     return error;
 }
 
+int tri_kubernetes_call_as(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+                           struct tr_http_request *request)
+{
+    request->timeout_ms = endpoint->timeout_ms > 0 ? endpoint->timeout_ms : TR_WEBAPI_TIMEOUT_MS;
+    request->ca_file = endpoint->ca_file;
+    request->client_certificate = endpoint->client_certificate;
+    request->client_key = endpoint->client_key;
+    request->is_insecure = endpoint->is_insecure;
+    request->identity = endpoint->identity;
+    return pack_secret(task, endpoint, &request->secrets);
+}
+
 int tri_kubernetes_ask_template(struct tr_task_context *task,
                                 const struct tr_webapi_endpoint *endpoint, struct tr_text namespace,
                                 struct tr_text name, struct tr_kubernetes_attempt *own)
@@ -53,15 +65,10 @@ int tri_kubernetes_ask_template(struct tr_task_context *task,
         .url = tr_task_format(task, "%.*s/api/v1/namespaces/%.*s/podtemplates/%.*s",
                               (int)endpoint->url.size, endpoint->url.data, (int)namespace.size,
                               namespace.data, (int)name.size, name.data),
-        .timeout_ms = endpoint->timeout_ms > 0 ? endpoint->timeout_ms : TR_WEBAPI_TIMEOUT_MS,
         .response_bytes_max = TR_KUBERNETES_TEMPLATE_BYTES_MAX,
-        .ca_file = endpoint->ca_file,
-        .client_certificate = endpoint->client_certificate,
-        .client_key = endpoint->client_key,
-        .is_insecure = endpoint->is_insecure,
-        .identity = endpoint->identity,
     };
-    int error = request.url.size == 0 ? TR_MEMORY : pack_secret(task, endpoint, &request.secrets);
+    int error =
+        request.url.size == 0 ? TR_MEMORY : tri_kubernetes_call_as(task, endpoint, &request);
     return error != 0 ? error
                       : tr_task_call(task, TR_SERVICE_HTTP, &tr_http_request_schema, &request, 0,
                                      &own->call);
@@ -118,8 +125,8 @@ static int refuse(struct tr_task_context *task, struct tr_kubernetes_attempt *ow
                  transition);
 }
 
-/* The words of a Status, or what is there in the place of one. */
-static struct tr_text words_of(struct tr_task_context *task, const struct tr_http_response *answer)
+struct tr_text tri_kubernetes_status_words(struct tr_task_context *task,
+                                           const struct tr_http_response *answer)
 {
     struct tr_bytes value = {0};
     struct tr_text said = answer->message;
@@ -146,7 +153,8 @@ int tri_kubernetes_read_template(struct tr_task_context *task, struct tr_kuberne
     bool is_whole = answer.fault.size == 0 || tr_text_equal(answer.fault, tr_text_of("none"));
     if (answer.status == 0 || answer.status >= 300 || !is_whole) {
         uint32_t status = is_whole ? answer.status : 0;
-        return refuse(task, own, name, status, words_of(task, &answer), transition);
+        return refuse(task, own, name, status, tri_kubernetes_status_words(task, &answer),
+                      transition);
     }
     error = task->api->read_json(task, answer.body, &value);
     if (error == TR_MEMORY) {

@@ -47,15 +47,17 @@
 
 /*
  * kubernetes: as armada's; whether the call under way asks for a PodTemplate, and the path of the
- * file with its inputs meanwhile, empty: they travel with the pod; and whether the call under way
- * looks for Flyte's futures.pb.
+ * file with its inputs meanwhile, empty: they travel with the pod; whether the call under way looks
+ * for Flyte's futures.pb; and what becomes of its pod's finalizer (enum tri_kubernetes_finalizer of
+ * plugins/kubernetes/).
  */
 #define TR_KUBERNETES_INPUTS_BYTES_MAX 255
 #define TR_KUBERNETES_ATTEMPT_FIELDS(FIELD, ARRAY)            \
     TR_ARMADA_ATTEMPT_FIELDS(FIELD, ARRAY)                    \
     FIELD(bool, asks_template, 2, 0)                          \
     ARRAY(text, inputs, TR_KUBERNETES_INPUTS_BYTES_MAX, 2, 0) \
-    FIELD(bool, reads_futures, 3, 0)
+    FIELD(bool, reads_futures, 3, 0)                          \
+    FIELD(u8, finalizer, 4, 0)
 
 /*
  * http: the request under way, how many were made, whether the outcome of one is unknown, and how
@@ -73,7 +75,7 @@
     S(process_attempt, 202, TR_STATE, 1, 0, TR_PROCESS_ATTEMPT_FIELDS) \
     S(armada_attempt, 203, TR_STATE, 1, 0, TR_ARMADA_ATTEMPT_FIELDS)   \
     S(http_attempt, 214, TR_STATE, 1, 0, TR_HTTP_ATTEMPT_FIELDS)       \
-    S(kubernetes_attempt, 215, TR_STATE, 3, 0, TR_KUBERNETES_ATTEMPT_FIELDS)
+    S(kubernetes_attempt, 215, TR_STATE, 4, 0, TR_KUBERNETES_ATTEMPT_FIELDS)
 
 TR_STATE_PLUGIN_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

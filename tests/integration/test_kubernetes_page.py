@@ -31,6 +31,8 @@ MISTAKES = [
     ("share", "share: /shared/troupe", "share: shared/troupe", "share:",
      "share has to be the absolute path of a folder that the engine and the pods see, or {path: "
      "FOLDER, volume: SOURCE}"),
+    ("finalizer", "finalizer: false", "finalizer: maybe", "finalizer",
+     "finalizer has to be true or false, not text"),
     ("cards", "cards: {}", "cards: []", "cards", "cards has to be a mapping, not a list"),
     ("operator_timeout", "operator_timeout: 5m", "operator_timeout: soon", "operator_timeout",
      "operator_timeout has to be a time such as 30s or 1h30m, of a year at most, not 'soon'"),

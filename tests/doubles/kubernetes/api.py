@@ -140,9 +140,11 @@ class Api:
         return 200, self.said_list(call, *page)
 
     async def patch(self, call):
-        if call.request.content_type != "application/merge-patch+json":
-            raise Refusal(415, "the double takes application/merge-patch+json alone")
-        item = merged(self.find(call), json.loads(call.text))
+        read = PATCHES.get(call.request.content_type)
+        if read is None or (read is joined and call.kind is not PODS):
+            raise Refusal(415, "the body of the request was in an unknown format - accepted media "
+                               f"types include: {', '.join(PATCHES)}")
+        item = read(self.find(call), json.loads(call.text))
         item = self.store.put(call.kind, item)
         is_free = not item["metadata"].get("finalizers")
         if is_free and "deletionTimestamp" in item["metadata"]:
@@ -227,6 +229,19 @@ class Api:
         return web.json_response({"major": "1", "minor": "36", "gitVersion": "v1.36.3"})
 
 
+def joined(item, patch):
+    """A strategic merge patch, of which the double knows how values are taken out of lists."""
+    result = merged(item, {name: value for name, value in patch.items() if name != "metadata"})
+    meta = dict(result["metadata"])
+    for name, value in (patch.get("metadata") or {}).items():
+        verb, _, member = name.rpartition("/")
+        if verb == "$deleteFromPrimitiveList":
+            meta[member] = [each for each in meta.get(member) or [] if each not in value]
+        else:
+            meta[name] = merged(meta.get(name), value)
+    return {**result, "metadata": {name: value for name, value in meta.items() if value != []}}
+
+
 def merged(item, patch):
     """A JSON merge patch (RFC 7386)."""
     if not isinstance(patch, dict):
@@ -238,3 +253,7 @@ def merged(item, patch):
         else:
             result[name] = merged(result.get(name), value)
     return result
+
+
+PATCHES = {"application/merge-patch+json": merged,
+           "application/strategic-merge-patch+json": joined}

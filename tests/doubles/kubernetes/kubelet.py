@@ -215,7 +215,7 @@ class Kubelet:
         if item is None or is_over(item):
             return
         if how == "deleted":
-            self.remove(item)
+            self.delete(item, None if item["metadata"].get("finalizers") else 0)
             return
         status = status or ENDINGS[how](item, fields or {})
         self.stop(life)

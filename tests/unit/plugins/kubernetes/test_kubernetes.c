@@ -404,6 +404,35 @@ static void test_one_that_is_being_deleted(void **state)
     }
 }
 
+/* What a finalizer keeps, and no node has begun, would stay as it is for ever. */
+static void test_one_that_is_kept(void **state)
+{
+    static const struct {
+        const char *more; /* of its metadata */
+        const char *spec;
+        uint8_t phase;
+    } kept[] = {
+        {"\"deletionTimestamp\":\"now\",\"finalizers\":[\"a.b/c\",\"troupe.dev/heard\"],", "",
+         TR_TASK_PHASE_RETRYABLE_FAILURE},
+        {"\"deletionTimestamp\":\"now\",\"finalizers\":[\"troupe.dev/heard\"],",
+         "\"spec\":{\"nodeName\":\"n\"},", TR_TASK_PHASE_QUEUED},
+        {"\"deletionTimestamp\":\"now\",\"finalizers\":[\"a.b/c\"],", "", TR_TASK_PHASE_QUEUED},
+        {"\"finalizers\":[\"troupe.dev/heard\"],", "", TR_TASK_PHASE_QUEUED},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(kept); i++) {
+        char item[2000];
+        (void)set_up(state);
+        (void)snprintf(item, sizeof item,
+                       "{\"metadata\":{\"name\":\"x-m\",\"uid\":\"u\",%s\"labels\":{"
+                       "\"troupe.dev/attempt\":\"x-0\",\"troupe.dev/store\":\"00000000000000a7\"},"
+                       "\"annotations\":{\"troupe.dev/name\":\"x-m\"}},%s"
+                       "\"status\":{\"phase\":\"Pending\"}}",
+                       kept[i].more, kept[i].spec);
+        assert_int_equal(tri_kubernetes_item(&fake.batch, bytes_of(item)), 0);
+        assert_int_equal(fake.last.phase, kept[i].phase);
+    }
+}
+
 /* ---------------------------------------------------------------------------------------- lines */
 
 static int line(const char *type, const char *meta, const char *status)
@@ -738,3 +767,4 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        cmocka_unit_test_setup(test_one_that_is_kept, set_up),
