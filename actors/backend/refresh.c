@@ -21,6 +21,17 @@
 
 /* ------------------------------------------------------------------- the record */
 
+/* A back end's own word for a place; nothing where people could not read it. */
+static struct tr_text shown(struct tr_bytes cursor)
+{
+    bool is_plain = cursor.size < TR_REFRESH_FAULT_BYTES_MAX;
+    for (size_t i = 0; is_plain && i < cursor.size; i++) {
+        is_plain = cursor.data[i] > ' ' && cursor.data[i] <= '~';
+    }
+    return is_plain ? (struct tr_text){.data = (const char *)cursor.data, .size = cursor.size}
+                    : (struct tr_text){0};
+}
+
 /*
  * The row of `troupe plugins`. The state counts all rows of jobs; those that only wait for capacity
  * are shown apart.
@@ -28,9 +39,17 @@
 static int record(struct tri_refresh *refresh)
 {
     struct tr_refresh_state *state = refresh->state;
+    struct tri_scope_summary scopes;
+    struct tr_bytes cursor = {0};
     uint32_t waiting;
     int error = tri_refresh_capacity_waiting(refresh, &waiting);
-    if (error != 0) {
+    if (error == 0) {
+        error = tri_refresh_scope_summary(refresh, &scopes);
+    }
+    if (error == 0) {
+        error = tri_refresh_blob_peek(&refresh->rows, scopes.cursor, &cursor);
+    }
+    if (error != 0 && error != TR_NOT_FOUND) {
         return error;
     }
     const struct tr_backend row = {
@@ -59,6 +78,11 @@ static int record(struct tri_refresh *refresh)
         .stream_timeouts = state->stream_timeouts,
         .unended = state->unended,
         .refusal = tr_array_get(&state->refusal),
+        .watches = scopes.watches,
+        .lists = scopes.lists,
+        .version = shown(cursor),
+        .gates = scopes.gates,
+        .gated = scopes.gated,
     };
     state->recorded_ms = refresh->now_ms;
     refresh->has_recorded = true;

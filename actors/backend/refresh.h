@@ -497,6 +497,22 @@ TR_MUST_USE int tri_refresh_scope_on_end(struct tri_refresh *refresh, uint32_t n
                                          const struct tri_call_result *result, bool is_refused,
                                          bool *is_prompt);
 
+/*
+ * How the scopes stand that have a stream or want one, for people: `watches` and `lists` are open,
+ * `cursor` (a blob; 0: none) is where that with the most jobs goes on from, and `gates` have no
+ * room for the `gated` jobs that wait at them.
+ */
+struct tri_scope_summary {
+    uint32_t watches;
+    uint32_t lists;
+    uint32_t jobs; /* of the scope of that cursor */
+    uint32_t cursor;
+    uint32_t gates;
+    uint32_t gated;
+};
+TR_MUST_USE int tri_refresh_scope_summary(struct tri_refresh *refresh,
+                                          struct tri_scope_summary *summary);
+
 /* Of a walk over all rows: ends a job that is missing in the last list of its scope. */
 TR_MUST_USE int tri_refresh_scope_check(struct tri_refresh *refresh, uint32_t number,
                                         struct tri_job_row *job);

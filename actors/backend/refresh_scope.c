@@ -255,6 +255,69 @@ int tri_refresh_scope_on_end(struct tri_refresh *refresh, uint32_t number,
                                                      : 0;
 }
 
+/* ----------------------------------------------------------- for people */
+
+/* Scopes that one record looks at. */
+#define SUMMARY_SCOPES_MAX 64
+
+static int add_gate(struct tri_refresh *refresh, uint32_t number, const struct tri_group_row *scope,
+                    struct tri_scope_summary *summary)
+{
+    struct tri_list_row *list;
+    uint32_t list_number;
+    if (scope->gate_wait_ms == 0) {
+        return 0;
+    }
+    summary->gates++;
+    summary->gated += scope->gate_probe != 0 ? 1 : 0;
+    int error =
+        tri_refresh_list_find(refresh, TRI_REFRESH_GATE, number, 0, false, &list_number, &list);
+    if (error == 0) {
+        summary->gated += list->count;
+    }
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
+/* Those of a ring, from its head on. */
+static int add_ring(struct tri_refresh *refresh, uint32_t head, enum tri_group_ring ring,
+                    struct tri_scope_summary *summary)
+{
+    uint32_t number = head;
+    for (uint32_t i = 0; number != 0 && i < SUMMARY_SCOPES_MAX; i++) {
+        const void *row;
+        int error = tr_rows_get(&refresh->rows, number, &row);
+        if (error != 0) {
+            return error;
+        }
+        const struct tri_group_row scope = *(const struct tri_group_row *)row;
+        bool is_open = scope.stream != 0;
+        summary->lists += is_open && scope.is_listing ? 1 : 0;
+        summary->watches += is_open && !scope.is_listing ? 1 : 0;
+        if (scope.cursor != 0 && scope.jobs >= summary->jobs) {
+            summary->jobs = scope.jobs;
+            summary->cursor = scope.cursor;
+        }
+        error = add_gate(refresh, number, &scope, summary);
+        if (error != 0) {
+            return error;
+        }
+        number = scope.links[ring].next == head ? 0 : scope.links[ring].next;
+    }
+    return 0;
+}
+
+int tri_refresh_scope_summary(struct tri_refresh *refresh, struct tri_scope_summary *summary)
+{
+    *summary = (struct tri_scope_summary){0};
+    if (refresh->watched == NULL) {
+        return 0;
+    }
+    int error = add_ring(refresh, refresh->state->streaming, TRI_GROUPS_STREAMING, summary);
+    return error != 0
+               ? error
+               : add_ring(refresh, refresh->state->stream_pending, TRI_GROUPS_WANTING, summary);
+}
+
 /* --------------------------------------------------------- who is missing */
 
 /*

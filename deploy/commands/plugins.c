@@ -22,7 +22,7 @@
 #include "schemas/runtime/request.h"
 
 /* Columns of the table that say how an endpoint stands. */
-#define ENDPOINT_COLUMNS 5
+#define ENDPOINT_COLUMNS 7
 
 struct plugins {
     const struct tr_invocation *invocation;
@@ -69,6 +69,7 @@ static int take_backend(void *self, const void *value)
     kept->endpoint = tr_arena_text(&plugins->arena, kept->endpoint);
     kept->fault = tr_arena_text(&plugins->arena, kept->fault);
     kept->refusal = tr_arena_text(&plugins->arena, kept->refusal);
+    kept->version = tr_arena_text(&plugins->arena, kept->version);
     return plugins->arena.error;
 }
 
@@ -142,6 +143,10 @@ static void write_endpoint(struct tr_document *document, const struct tr_webapi_
         {"duplicates", backend->duplicates},
         {"stream_timeouts", backend->stream_timeouts},
         {"unended", backend->unended},
+        {"watches", backend->watches},
+        {"lists", backend->lists},
+        {"gates", backend->gates},
+        {"gated", backend->gated},
     };
     tr_document_begin_map(document, NULL);
     tr_document_text(document, "name", endpoint->name);
@@ -153,6 +158,7 @@ static void write_endpoint(struct tr_document *document, const struct tr_webapi_
         tr_document_number(document, figures[i].name, (int64_t)figures[i].value);
     }
     tr_document_text(document, "refusal", backend->refusal);
+    tr_document_text(document, "watched_from", backend->version);
     tr_document_end(document);
 }
 
@@ -208,6 +214,36 @@ static void add_types(struct tr_table *table, const struct tr_plugin *plugin)
     tr_buffer_fini(&types);
 }
 
+/* Tasks that wait for room: here, and at the back end, where a quota is used up. */
+static void add_waiting(struct tr_table *table, const struct tr_backend *backend)
+{
+    if (backend->gated == 0) {
+        tr_table_print(table, "%llu", (unsigned long long)backend->waiting);
+        return;
+    }
+    tr_table_print(table, "%llu, %llu for a quota", (unsigned long long)backend->waiting,
+                   (unsigned long long)backend->gated);
+}
+
+/* Lists and watches that are open, and where the widest one goes on from. */
+static void add_watches(struct tr_table *table, const struct tr_backend *backend)
+{
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    if (backend->lists > 0) {
+        tr_buffer_print(&words, "%llu listed", (unsigned long long)backend->lists);
+    }
+    if (backend->watches > 0) {
+        tr_buffer_print(&words, "%s%llu watched", words.size > 0 ? ", " : "",
+                        (unsigned long long)backend->watches);
+    }
+    if (words.size > 0 && backend->version.size > 0) {
+        tr_buffer_print(&words, " from %.*s", TRI_TEXT(backend->version));
+    }
+    tr_table_print(table, "%.*s", (int)words.size, (const char *)words.data);
+    tr_buffer_fini(&words);
+}
+
 static void add_endpoint(struct tr_table *table, const struct plugins *plugins,
                          const struct tr_plugin *plugin, const struct tr_webapi_endpoint *endpoint)
 {
@@ -217,6 +253,8 @@ static void add_endpoint(struct tr_table *table, const struct plugins *plugins,
     tr_table_print(table, "%s%s%.*s", tr_circuit_word(backend.circuit),
                    backend.fault.size > 0 ? ": " : "", TRI_TEXT(backend.fault));
     tr_table_print(table, "%llu", (unsigned long long)backend.jobs);
+    add_waiting(table, &backend);
+    add_watches(table, &backend);
     tr_table_print(table, "%llu", (unsigned long long)calls_of(&backend));
 }
 
@@ -262,8 +300,9 @@ static void note_unended(const struct plugins *plugins, const struct tr_plugin *
 
 static enum tr_exit_status print_table(const struct plugins *plugins)
 {
-    static const char *const heads[] = {"PLUGIN", "VERSION", "STATE", "TASK TYPES", "ENDPOINT",
-                                        "URL",    "CIRCUIT", "JOBS",  "CALLS",      "FILE"};
+    static const char *const heads[] = {"PLUGIN",   "VERSION", "STATE",   "TASK TYPES",
+                                        "ENDPOINT", "URL",     "CIRCUIT", "JOBS",
+                                        "WAITING",  "WATCH",   "CALLS",   "FILE"};
     struct tr_table table;
     tr_table_init(&table, TR_COUNT_OF(heads));
     for (size_t i = 0; i < TR_COUNT_OF(heads); i++) {

@@ -124,7 +124,11 @@ enum tr_circuit {
     FIELD(u32, live, 1, 0)                                    \
     FIELD(u32, leaving, 2, 0)
 
-/* One row for each plugin and endpoint: how it stands with its back end. */
+/*
+ * One row for each plugin and endpoint: how it stands with its back end. Of the watched shape
+ * `watches` and `lists` are those that are open, `version` is where the widest watch goes on from,
+ * and `gates` are places without room for more, at which `gated` jobs wait to be made.
+ */
 #define TR_BACKEND_FIELDS(FIELD, ARRAY)  \
     FIELD(text, plugin, 1, TR_ROW_KEY)   \
     FIELD(text, endpoint, 1, TR_ROW_KEY) \
@@ -140,11 +144,16 @@ enum tr_circuit {
     FIELD(u64, unended, 1, 0)            \
     FIELD(text, refusal, 1, 0)           \
     FIELD(u64, waiting, 1, 0)            \
-    FIELD(u64, leaving, 2, 0)
+    FIELD(u64, leaving, 2, 0)            \
+    FIELD(u64, watches, 3, 0)            \
+    FIELD(u64, lists, 3, 0)              \
+    FIELD(text, version, 3, 0)           \
+    FIELD(u64, gates, 3, 0)              \
+    FIELD(u64, gated, 3, 0)
 
 #define TR_STATE_REFRESH_SCHEMAS(S)                                \
     S(refresh_state, 110, TR_STATE, 2, 0, TR_REFRESH_STATE_FIELDS) \
-    S(backend, 21, TR_RECORD, 2, 0, TR_BACKEND_FIELDS)
+    S(backend, 21, TR_RECORD, 3, 0, TR_BACKEND_FIELDS)
 
 TR_STATE_REFRESH_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

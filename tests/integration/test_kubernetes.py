@@ -2,6 +2,7 @@
 """The Kubernetes plugin against its double: tasks and maps as pods, to success and to failure."""
 
 import json
+import re
 import signal
 import unittest
 
@@ -116,6 +117,13 @@ class ExplainTest(KubernetesTest):
                       told)
         self.assertRegex(told, "; another one is tried at |; watched since ")
         self.assertRegex(told, r"; watched since \S+, by now from version [0-9]+")
+        row = re.compile(r" 4 +0, 2 for a quota +1 watched from [0-9]+ ")
+        wait_until(lambda: row.search(self.troupe("plugins")[0]), "it is on record")
+        row, = (row for row in self.document("plugins") if row["plugin"] == "kubernetes")
+        endpoint, = row["endpoints"]
+        self.assertEqual([endpoint[key] for key in ("watches", "lists", "gates", "gated")],
+                         [1, 0, 1, 2])
+        self.assertRegex(endpoint["watched_from"], "^[0-9]+$")
         self.double.control("quota", namespace="default")
         self.double.control("hold", is_held=False)
         self.finish(running)
