@@ -29,10 +29,13 @@ FLOWS = (ROOT / "tests/support/flytekit_pods.py").read_text()
 
 
 class FlytePodsTest(KubernetesTest):
-    """What the cluster's Secret and the engine's have is one key, ACCESS:SECRET."""
-    double_options = ("--execute", "--secret", f"store/key={ACCESS}:{SECRET}",
-                      "--share", str(LIBRARIES))
+    """What the cluster's Secret and the engine's have is one key, ACCESS:SECRET[:TOKEN]."""
+    key = f"{ACCESS}:{SECRET}"
     fast = ()
+
+    @property
+    def double_options(self):
+        return ("--execute", "--secret", f"store/key={self.key}", "--share", str(LIBRARIES))
 
     @classmethod
     def setUpClass(cls):
@@ -55,7 +58,7 @@ class FlytePodsTest(KubernetesTest):
         shutil.copy(self.packaged / "flows.tgz", self.folder)
 
     def environment(self):
-        return super().environment() | {"TROUPE_SECRET_STORE_KEY": f"{ACCESS}:{SECRET}"}
+        return super().environment() | {"TROUPE_SECRET_STORE_KEY": self.key}
 
     def settle(self, **keys):
         """PATH and PYTHONPATH are what the image would have."""
@@ -108,10 +111,10 @@ class Cases:
         self.assertEqual(path, f"{KIT_PYTHON.parent}:/usr/bin:/bin")
 
 
-class ObjectsTest(Cases, FlytePodsTest):
+class StoredTest(FlytePodsTest):
     def settle(self, **keys):
         if not hasattr(self, "objects"):
-            self.objects = ObjectStore()
+            self.objects = ObjectStore(key=self.key)
             self.addCleanup(self.objects.stop)
         where = {"share": None, "outputs": f"s3://{BUCKET}/runs",
                  "object_store": {"endpoint": self.objects.endpoint, "region": REGION,
@@ -122,6 +125,18 @@ class ObjectsTest(Cases, FlytePodsTest):
         self.assertRegex(file, rf"^s3://{BUCKET}/runs/it-n0-[a-z2-7]{{13}}/[a-z0-9-]+/work/")
         self.assertIn(file.removeprefix("s3://"), self.objects.objects())
 
+
+class SessionTest(StoredTest):
+    """A key for a while: without its token nobody is let in, neither the engine nor a pod."""
+    key = f"{ACCESS}:{SECRET}:a+token/for=now"
+
+    def test_the_token_goes_along(self):
+        done = self.run_flow("files", "-i", "text=one")
+        self.assertEqual(done["outputs"]["o1"], "one!")
+        self.seen(done["outputs"]["o0"])
+
+
+class ObjectsTest(Cases, StoredTest):
     def test_what_lies_where(self):
         self.run_flow("squares", "-i", "size=2")
         names = sorted(name.rsplit("/", 1)[1] for name in self.objects.objects())
