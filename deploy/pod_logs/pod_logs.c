@@ -1,6 +1,7 @@
 /*
  * A pod is asked for once, for the names of its containers; then for the log of each of them, one
- * after the other. What comes is kept by the thread of HTTP in a buffer of the pod, under the
+ * after the other. Pods that an operator has made for an attempt are found by the attempt's label,
+ * in the place of a name that nobody knows; then each of them is a pod of its own here. What comes is kept by the thread of HTTP in a buffer of the pod, under the
  * mutex, and printed by the thread of the command, which alone moves a pod on. A window bounds what
  * a server may send ahead of the printer.
  */
@@ -27,16 +28,21 @@
 #define NAME_SHOWN 63 /* of a pod, in such words */
 #define WINDOW_BYTES (1U << 20)
 #define TIMEOUT_MS 30000
-#define AT_ONCE 32    /* pods; others wait for them */
-#define AGAIN_MS 1000 /* a container that has not begun is asked again after */
+#define AT_ONCE 32     /* pods; others wait for them */
+#define PODS_MAX 500   /* of an attempt, by its label */
+#define AGAIN_MS 1000  /* a container that has not begun is asked again after */
+#define LABEL_MARK '@' /* begins what is no name but the label of an attempt */
+#define ROLE_BYTES 64
 
-enum stage { WANTED, ASKED, LOGGED, OVER };
+enum stage { WANTED, ASKED, LISTED, LOGGED, OVER };
 
 struct pod {
     struct tr_log_attempt attempt; /* as it was taken; its texts live in the arena */
     const struct tr_webapi_endpoint *endpoint;
     struct tr_text namespace;
     struct tr_text name;
+    char role[ROLE_BYTES]; /* of one that an operator has made; empty: it is none */
+    const struct pod *by;  /* by whose label it was found; NULL: by its name */
     enum stage stage;
     struct tri_vector containers; /* struct tr_text */
     uint32_t at;                  /* the one whose log is printed */
@@ -66,6 +72,12 @@ struct tr_pod_logs {
 static struct pod *pod_at(const struct tr_pod_logs *logs, uint32_t index)
 {
     return ((struct pod **)logs->pods.items)[index];
+}
+
+/* Whether pods are found by it, which are named then. */
+static bool is_label(const struct pod *pod)
+{
+    return pod->name.size > 0 && pod->name.data[0] == LABEL_MARK;
 }
 
 /* ------------------------------------------------------------------------ what comes */
@@ -121,9 +133,10 @@ static void ask(struct tr_pod_logs *logs, struct pod *pod, const char *below, bo
     struct tr_http_secret secret;
     size_t secret_count = tr_webapi_secret(endpoint, &secret);
     char url[URL_BYTES];
-    (void)snprintf(url, sizeof url, "%.*s/api/v1/namespaces/%.*s/pods/%.*s%s",
+    int name_size = is_label(pod) ? 0 : (int)pod->name.size;
+    (void)snprintf(url, sizeof url, "%.*s/api/v1/namespaces/%.*s/pods%s%.*s%s",
                    (int)endpoint->url.size, endpoint->url.data, (int)pod->namespace.size,
-                   pod->namespace.data, (int)pod->name.size, pod->name.data, below);
+                   pod->namespace.data, name_size > 0 ? "/" : "", name_size, pod->name.data, below);
     pthread_mutex_lock(&logs->mutex);
     const struct tri_http_request request = {
         .id = ++logs->requests,
@@ -147,6 +160,15 @@ static void ask(struct tr_pod_logs *logs, struct pod *pod, const char *below, bo
     if (error != 0) {
         give_up(pod, tr_error_text(error));
     }
+}
+
+/* The pod, or those that bear the label of its attempt. */
+static void ask_pod(struct tr_pod_logs *logs, struct pod *pod)
+{
+    char query[URL_BYTES / 2];
+    (void)snprintf(query, sizeof query, "?limit=%d&labelSelector=troupe.dev%%2Fattempt%%3D%.*s",
+                   PODS_MAX, (int)pod->name.size - 1, pod->name.data + 1);
+    ask(logs, pod, is_label(pod) ? query : "", false);
 }
 
 static void ask_log(struct tr_pod_logs *logs, struct pod *pod)
@@ -196,6 +218,119 @@ static bool read_pod(struct tr_pod_logs *logs, struct pod *pod, struct tr_text j
     return pod->containers.count > 0;
 }
 
+/* ------------------------------------------------------------------ pods of operators */
+
+static int keep_pod(struct tr_pod_logs *logs, struct pod *pod)
+{
+    pthread_mutex_lock(&logs->mutex);
+    struct pod **added = tri_vector_add(&logs->arena, &logs->pods, sizeof(struct pod *));
+    if (added != NULL) {
+        *added = pod;
+    }
+    pthread_mutex_unlock(&logs->mutex);
+    return added != NULL ? 0 : TR_MEMORY;
+}
+
+static struct tr_text text_below(const struct tr_tree *tree, const char *name, const char *below)
+{
+    const struct tr_tree *map =
+        tree != NULL && tree->kind == TR_TREE_MAP ? tr_tree_find(tree, name) : NULL;
+    const struct tr_tree *found =
+        map != NULL && map->kind == TR_TREE_MAP ? tr_tree_find(map, below) : NULL;
+    return found != NULL && found->kind == TR_TREE_STRING ? found->text : (struct tr_text){0};
+}
+
+static struct tr_text role_of(const struct tr_tree *item)
+{
+    const struct tr_tree *metadata =
+        item->kind == TR_TREE_MAP ? tr_tree_find(item, "metadata") : NULL;
+    return text_below(metadata, "labels", "troupe.dev/role");
+}
+
+/* What helps a pod whose log is wanted; theirs is printed where there is no other one. */
+static bool is_helping(struct tr_text role)
+{
+    static const char *const roles[] = {"worker", "executor", "server", "scheduler", "evaluator"};
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        if (tr_text_equal(role, tr_text_of(roles[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A pod of the list, whose containers are known by that: its log is asked for next. */
+static int add_of_list(struct tr_pod_logs *logs, const struct pod *by, const struct tr_tree *item)
+{
+    struct tr_text name = text_below(item, "metadata", "name");
+    struct tr_text role = role_of(item);
+    const struct tr_tree *spec = tr_tree_find(item, "spec");
+    struct pod *pod = name.size == 0 ? NULL : tr_arena_alloc(&logs->arena, sizeof *pod);
+    if (pod == NULL) {
+        return name.size == 0 ? 0 : TR_MEMORY;
+    }
+    *pod = (struct pod){.attempt = by->attempt,
+                        .endpoint = by->endpoint,
+                        .namespace = by->namespace,
+                        .by = by,
+                        .name = tr_arena_text(&logs->arena, name)};
+    (void)snprintf(pod->role, sizeof pod->role, "%.*s", (int)role.size,
+                   role.size == 0 ? "" : role.data);
+    tr_buffer_init(&pod->came, 0);
+    if (spec != NULL && spec->kind == TR_TREE_MAP) {
+        take_names(logs, pod, tr_tree_find(spec, "initContainers"));
+        take_names(logs, pod, tr_tree_find(spec, "containers"));
+    }
+    pod->stage = pod->containers.count > 0 ? LISTED : OVER;
+    return keep_pod(logs, pod);
+}
+
+static int add_listed(struct tr_pod_logs *logs, const struct pod *by, const struct tr_tree *items,
+                      uint32_t *count)
+{
+    bool has_main = false;
+    int error = 0;
+    *count = 0;
+    for (size_t i = 0; i < items->count; i++) {
+        has_main = has_main || !is_helping(role_of(items->items[i]));
+    }
+    for (size_t i = 0; error == 0 && i < items->count; i++) {
+        const struct tr_tree *item = items->items[i];
+        bool is_wanted =
+            item->kind == TR_TREE_MAP && (has_main ? !is_helping(role_of(item)) : *count == 0);
+        error = is_wanted ? add_of_list(logs, by, item) : 0;
+        *count += is_wanted ? 1 : 0;
+    }
+    return error;
+}
+
+/* Whoever follows asks again where there is none yet. */
+static void read_list(struct tr_pod_logs *logs, struct pod *pod, struct tr_text json)
+{
+    struct tr_arena arena;
+    struct tr_report report;
+    uint32_t count = 0;
+    tr_arena_init(&arena);
+    tr_report_init(&report);
+    const struct tr_tree *tree = tr_json_read(&arena, &report, 0, json);
+    const struct tr_tree *items =
+        tree != NULL && tree->kind == TR_TREE_MAP ? tr_tree_find(tree, "items") : NULL;
+    int error = items != NULL && items->kind == TR_TREE_LIST ? add_listed(logs, pod, items, &count)
+                                                             : TR_MALFORMED;
+    if (error != 0) {
+        give_up(pod, error == TR_MALFORMED ? "what the server answers is no list of pods"
+                                           : tr_error_text(error));
+    } else if (count > 0) {
+        pod->stage = OVER;
+    } else if (logs->is_follow && !pod->attempt.is_over) {
+        pod->again_ms = tr_clock_ms() + AGAIN_MS;
+    } else {
+        give_up(pod, "no pod of its operator is there, or not any more");
+    }
+    tr_report_fini(&report);
+    tr_arena_fini(&arena);
+}
+
 /* The words of a Status, in which a server says what it refuses; else what came. */
 static void read_refusal(struct pod *pod, uint32_t status, struct tr_text json)
 {
@@ -228,7 +363,8 @@ static void go_on(struct tr_pod_logs *logs, struct pod *pod)
 /* 400 says that a container has not begun: whoever follows asks again, unless its time is over. */
 static void end_log(struct tr_pod_logs *logs, struct pod *pod, uint32_t status, struct tr_text body)
 {
-    if (status == 200 || (status == 400 && (!logs->is_follow || pod->attempt.is_over))) {
+    bool is_over = pod->attempt.is_over || (pod->by != NULL && pod->by->attempt.is_over);
+    if (status == 200 || (status == 400 && (!logs->is_follow || is_over))) {
         go_on(logs, pod);
     } else if (status == 400) {
         pod->again_ms = tr_clock_ms() + AGAIN_MS;
@@ -245,6 +381,8 @@ static void end_request(struct tr_pod_logs *logs, struct pod *pod, struct tr_tex
         end_log(logs, pod, pod->status, body);
     } else if (pod->status != 200) {
         read_refusal(pod, pod->status, body);
+    } else if (is_label(pod)) {
+        read_list(logs, pod, body);
     } else if (!read_pod(logs, pod, body)) {
         give_up(pod, "what the server answers is no pod");
     } else {
@@ -256,10 +394,11 @@ static void end_request(struct tr_pod_logs *logs, struct pod *pod, struct tr_tex
 /* Prints what has come of a log. */
 static void print(struct tr_pod_logs *logs, struct pod *pod, struct tr_bytes bytes)
 {
-    char name[80];
+    char name[ROLE_BYTES + 80];
     struct tr_text container = ((const struct tr_text *)pod->containers.items)[pod->at];
     bool is_alone = logs->pods.count == 1 && pod->containers.count == 1;
-    (void)snprintf(name, sizeof name, "container %.*s", (int)container.size, container.data);
+    (void)snprintf(name, sizeof name, "%s%scontainer %.*s", pod->role,
+                   pod->role[0] == '\0' ? "" : ", ", (int)container.size, container.data);
     tr_log_files_put(logs->files, &pod->attempt, is_alone ? NULL : name, bytes);
 }
 
@@ -304,10 +443,15 @@ bool tr_pod_logs_print(struct tr_pod_logs *logs)
         if (pod->stage == WANTED && under_way < AT_ONCE) {
             under_way++;
             pod->stage = ASKED;
-            ask(logs, pod, "", false);
-        } else if (pod->again_ms != 0 && pod->again_ms <= tr_clock_ms()) {
-            pod->again_ms = 0;
+            ask_pod(logs, pod);
+        } else if (pod->stage == LISTED && under_way < AT_ONCE) {
+            under_way++;
+            pod->stage = LOGGED;
             ask_log(logs, pod);
+        } else if (pod->again_ms != 0 && pod->again_ms <= tr_clock_ms()) {
+            bool is_asked = pod->stage == ASKED;
+            pod->again_ms = 0;
+            is_asked ? ask_pod(logs, pod) : ask_log(logs, pod);
         }
         step(logs, pod);
         is_going = is_going || pod->stage != OVER;
@@ -391,13 +535,7 @@ static int add_pod(struct tr_pod_logs *logs, const struct tr_log_attempt *attemp
     if (pod->endpoint == NULL) {
         give_up(pod, "its endpoint is not in the settings any more");
     }
-    pthread_mutex_lock(&logs->mutex);
-    struct pod **added = tri_vector_add(&logs->arena, &logs->pods, sizeof(struct pod *));
-    if (added != NULL) {
-        *added = pod;
-    }
-    pthread_mutex_unlock(&logs->mutex);
-    return added != NULL ? 0 : TR_MEMORY;
+    return keep_pod(logs, pod);
 }
 
 int tr_pod_logs_take(struct tr_pod_logs *logs, const struct tr_log_attempt *attempt)

@@ -289,12 +289,20 @@ static int build_job(struct tr_task_context *task, const struct sources *sources
     return error;
 }
 
-/* Where its log is asked for while it is there (deploy/pod_logs/). */
+/*
+ * Where its log is asked for while it is there (deploy/pod_logs/): by the pod's name, or by the
+ * label of those that an operator makes.
+ */
 static int name_pod(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
                     const struct tri_kubernetes_group *group)
 {
-    char name[TR_KUBERNETES_NAME_BYTES_MAX + 1];
-    tri_kubernetes_name(group->store, tr_task_generated_name(task), name);
+    char name[TR_WEBAPI_JOB_SET_BYTES_MAX + 1];
+    struct tr_text attempt = tr_task_generated_name(task);
+    if (group->kind.size == 0) {
+        tri_kubernetes_name(group->store, attempt, name);
+    } else {
+        (void)snprintf(name, sizeof name, "@%.*s", (int)attempt.size, attempt.data);
+    }
     return tr_task_log(task, tr_text_of("pod"),
                        tr_task_format(task, "kubernetes:%.*s/%.*s/%s", (int)endpoint->name.size,
                                       endpoint->name.data, (int)group->namespace.size,

@@ -125,6 +125,30 @@ class LogsTest(KubernetesTest):
         self.gate.touch()
         self.finish(self.start("resume", "it", "-q", "-o", "json"))
 
+    def test_pods_that_an_operator_has_made(self):
+        """By their label, since nobody knows their names; helpers where there is nobody else."""
+        self.double.control("kinds", kind="example.com/v1/trains/Train")
+        self.double.control("operator", kind="trains", steps=[
+            {"pods": [{"template": "spec.pods.*"}]}, {"status": {"state": "Moving"}},
+            {"ended": {"Succeeded": {"state": "Arrived"}, "Failed": {"state": "Derailed"}}}])
+        card = {"resource": {"group": "example.com", "version": "v1", "plural": "trains",
+                             "kind": "Train"},
+                "make": {"spec": {"pods": [{"$pod": {"role": role}} for role in
+                                           ("worker", "driver", "worker")]}},
+                "status": [{"when": {"state": "Arrived"}, "phase": "succeeded"},
+                           {"when": {"state": "Derailed"}, "phase": "failed"}]}
+        self.settle(share=None, cards={"train": card}, keep={"succeeded": "1h"})
+        self.flow(config="type: kubernetes\n    config: {card: train}")
+        running = self.begin_work()
+        self.double.wait(running=3)
+        followed = self.start("logs", "it", "-f")
+        self.gate.touch()
+        self.finish(running)
+        status, stdout, stderr = followed.end(60)
+        self.assertEqual(status, 0, stderr)
+        self.assertEqual(re.findall("one|two", stdout), ["one", "two"], stdout)
+        self.assertIn("driver, container task", stdout)
+
 
 if __name__ == "__main__":
     unittest.main()
