@@ -484,8 +484,14 @@ TR_MUST_USE int tri_refresh_scope_of(struct tri_refresh *refresh, uint32_t group
 /* A group goes, and leaves its scope. */
 TR_MUST_USE int tri_refresh_scope_leave(struct tri_refresh *refresh, struct tri_group_row *group);
 
-/* Whether what a stream is asked for next is a page of a list, which begins by that. */
+/*
+ * Whether what a stream is asked for next is a list, which begins by that: a page of it, or, where
+ * scope->is_begun says so, a watch that begins with it.
+ */
 bool tri_refresh_scope_begins(const struct tri_refresh *refresh, struct tri_group_row *scope);
+
+/* The watch of a scope has shown all there is, and goes on. */
+void tri_refresh_scope_caught_up(struct tri_refresh *refresh, struct tri_group_row *scope);
 
 /* Its cursor is not known any more: the next thing is a list. */
 TR_MUST_USE int tri_refresh_scope_begin_anew(struct tri_refresh *refresh,

@@ -130,6 +130,9 @@ static int api_resume(struct tr_webapi_batch *side, struct tr_text cursor)
     if (batch->stream == NULL || cursor.size > TR_WEBAPI_CURSOR_BYTES_MAX) {
         return batch->stream == NULL ? TR_INVALID : TR_LIMIT;
     }
+    if (batch->stream->is_begun) {
+        return 0; /* what there is comes in any order */
+    }
     int error = tri_refresh_blob_set(
         batch->refresh, &batch->stream->cursor,
         (struct tr_bytes){.data = (const uint8_t *)cursor.data, .size = cursor.size});
@@ -161,6 +164,16 @@ static int api_begin_anew(struct tr_webapi_batch *side)
     return 0;
 }
 
+static int api_caught_up(struct tr_webapi_batch *side)
+{
+    struct tri_refresh_batch *batch = batch_of(side);
+    if (batch->stream == NULL || batch->is_backlog) {
+        return TR_INVALID;
+    }
+    tri_refresh_scope_caught_up(batch->refresh, batch->stream);
+    return 0;
+}
+
 static const struct tr_webapi_api api = {
     .abi = TR_PLUGIN_ABI,
     .scratch = api_scratch,
@@ -170,6 +183,7 @@ static const struct tr_webapi_api api = {
     .resume = api_resume,
     .next_page = api_next_page,
     .begin_anew = api_begin_anew,
+    .caught_up = api_caught_up,
 };
 
 int tri_refresh_batch_init(struct tri_refresh_batch *batch, struct tri_refresh *refresh,

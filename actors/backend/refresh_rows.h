@@ -157,6 +157,8 @@ struct tri_group_row {
     uint64_t list_ms;      /* of a scope: when its last list began */
     uint8_t lists;         /* of a scope: the number of that list */
     bool is_listing;       /* of a scope: that list goes on */
+    bool is_begun;         /* of a scope: as the begin of a watch */
+    bool is_paged;         /* of a scope: its back end begins no watches so */
     uint32_t gate_wait_ms; /* of a scope: how long its probe waits; 0: its gate is open */
     uint32_t gate_probe;   /* of a scope: the job that tries whether there is room; 0: none */
     uint32_t beside;       /* the row of the scope that shows parts of its jobs; 0: none does */

@@ -3,7 +3,8 @@
  * stream, which begins with a list. A scope is a row like a group's, of a kind of its own, with the
  * stream's cursor and its place in the rings; the groups in it count as its jobs.
  *
- *     no cursor   a list, page after page; then the watch from the list's version on
+ *     no cursor   a list, page after page; then the watch from the list's version on. Or, where
+ *                 the back end has that, a watch whose begin is the list
  *     a cursor    the watch, from there on; behind one that has ended in order, a list is due if
  *                 the last one is old
  *
@@ -171,6 +172,11 @@ bool tri_refresh_scope_begins(const struct tri_refresh *refresh, struct tri_grou
     if (refresh->watched == NULL || !is_scope(scope) || scope->cursor != 0) {
         return false;
     }
+    if (scope->is_begun) { /* it broke off: what it has shown may be gone by now */
+        scope->is_listing = false;
+    }
+    scope->is_begun = scope->page == 0 && !scope->is_listing && !scope->is_paged &&
+                      refresh->plugin->abi >= 7 && refresh->watched->write_begin != NULL;
     if (!scope->is_listing) {
         scope->is_listing = true;
         scope->list_ms = refresh->now_ms;
@@ -179,8 +185,20 @@ bool tri_refresh_scope_begins(const struct tri_refresh *refresh, struct tri_grou
     return true;
 }
 
+void tri_refresh_scope_caught_up(struct tri_refresh *refresh, struct tri_group_row *scope)
+{
+    if (scope->is_begun) {
+        scope->is_begun = false;
+        scope->is_listing = false;
+        refresh->state->sweep = 1; /* who is missing */
+    }
+}
+
+/* A watch that was refused before it had shown what there is: lists come in its place. */
 int tri_refresh_scope_begin_anew(struct tri_refresh *refresh, struct tri_group_row *scope)
 {
+    scope->is_paged = scope->is_paged || scope->is_begun;
+    scope->is_begun = false;
     scope->is_listing = false;
     int error = tri_refresh_blob_set(refresh, &scope->page, (struct tr_bytes){0});
     return error != 0 ? error : tri_refresh_blob_set(refresh, &scope->cursor, (struct tr_bytes){0});
@@ -241,6 +259,11 @@ int tri_refresh_scope_on_end(struct tri_refresh *refresh, uint32_t number,
 {
     bool is_read = result->response_class == TR_WEBAPI_RESPONSE_READ;
     *is_prompt = false;
+    if (scope->is_begun) { /* one that has no cursor cannot have an unknown one: that is a fault */
+        bool is_other = is_refused && result->status != refresh->webapi->stream.gone;
+        *is_prompt = is_other;
+        return is_other ? tri_refresh_scope_begin_anew(refresh, scope) : 0;
+    }
     if (is_refused) {
         /* An unknown cursor is no fault; one that is unknown as soon as it was listed waits. */
         *is_prompt = result->status == refresh->webapi->stream.gone &&

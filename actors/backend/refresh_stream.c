@@ -77,15 +77,22 @@ int tri_refresh_stream_is_near(struct tri_refresh *refresh, uint32_t number, boo
 
 /* ------------------------------------------------------------------ opening */
 
-/* The plugin's request for a page of the list, or for a stream from its place on. */
-static int write(struct tri_refresh *refresh, struct tri_refresh_batch *batch, bool is_page,
+/* What a stream is asked for. */
+enum wanted { WANTED_PAGE, WANTED_BEGIN, WANTED_STREAM };
+
+/* The plugin's request: for a page of the list, or for a stream from its place on. */
+static int write(struct tri_refresh *refresh, struct tri_refresh_batch *batch, enum wanted wanted,
                  struct tr_bytes place, struct tr_webapi_request *request)
 {
+    static const char *const names[] = {[WANTED_PAGE] = "watch.write_list",
+                                        [WANTED_BEGIN] = "watch.write_begin",
+                                        [WANTED_STREAM] = "stream.write"};
     struct tr_text from = {.data = (const char *)place.data, .size = place.size};
-    tr_engine_call_begins(refresh->context, refresh->plugin,
-                          is_page ? "watch.write_list" : "stream.write");
-    int result = is_page ? refresh->watched->write_list(&batch->side, from, request)
-                         : refresh->webapi->stream.write(&batch->side, from, request);
+    tr_engine_call_begins(refresh->context, refresh->plugin, names[wanted]);
+    int result = wanted == WANTED_PAGE ? refresh->watched->write_list(&batch->side, from, request)
+                 : wanted == WANTED_BEGIN
+                     ? refresh->watched->write_begin(&batch->side, request)
+                     : refresh->webapi->stream.write(&batch->side, from, request);
     tr_engine_call_ends(refresh->context);
     return result;
 }
@@ -95,13 +102,15 @@ static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
 {
     struct tr_webapi_request request = {0};
     struct tr_bytes place = {0};
-    bool is_page = tri_refresh_scope_begins(refresh, group);
+    bool begins = tri_refresh_scope_begins(refresh, group);
+    enum wanted wanted = !begins ? WANTED_STREAM : group->is_begun ? WANTED_BEGIN : WANTED_PAGE;
+    bool is_page = wanted == WANTED_PAGE;
     int error =
         tri_refresh_blob_get(refresh, is_page ? group->page : group->cursor, &batch->arena, &place);
     if (error != 0) {
         return error;
     }
-    int result = write(refresh, batch, is_page, place, &request);
+    int result = write(refresh, batch, wanted, place, &request);
     if (batch->error != 0) {
         return batch->error;
     }
@@ -330,8 +339,8 @@ int tri_refresh_stream_go(struct tri_refresh *refresh, bool *more)
 static int take_line(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
                      struct tr_bytes line)
 {
-    bool is_item = batch->stream->is_listing;
-    refresh->list = is_item ? batch->stream->lists : 0;
+    bool is_item = batch->stream->is_listing && !batch->stream->is_begun;
+    refresh->list = batch->stream->is_listing ? batch->stream->lists : 0;
     tr_engine_call_begins(refresh->context, refresh->plugin,
                           is_item ? "watch.item" : "stream.line");
     int result = is_item ? refresh->watched->item(&batch->side, line)

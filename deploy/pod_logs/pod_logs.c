@@ -1,9 +1,10 @@
 /*
  * A pod is asked for once, for the names of its containers; then for the log of each of them, one
  * after the other. Pods that an operator has made for an attempt are found by the attempt's label,
- * in the place of a name that nobody knows; then each of them is a pod of its own here. What comes is kept by the thread of HTTP in a buffer of the pod, under the
- * mutex, and printed by the thread of the command, which alone moves a pod on. A window bounds what
- * a server may send ahead of the printer.
+ * in the place of a name that nobody knows; then each of them is a pod of its own here. What comes
+ * is kept by the thread of HTTP in a buffer of the pod, under the mutex, and printed by the thread
+ * of the command, which alone moves a pod on. A window bounds what a server may send ahead of the
+ * printer.
  */
 #include "deploy/pod_logs/pod_logs.h"
 

@@ -556,6 +556,7 @@ static const struct tr_webapi_watch watch = {
     .rest = tri_kubernetes_rest,
     .keep_ms = tri_kubernetes_keep_ms,
     .beside = tri_kubernetes_beside,
+    .write_begin = tri_kubernetes_write_begin,
 };
 
 static const struct tr_webapi shape = {

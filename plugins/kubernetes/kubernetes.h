@@ -322,6 +322,7 @@ int tri_kubernetes_item(struct tr_webapi_batch *batch, struct tr_bytes item);
 int tri_kubernetes_rest(struct tr_webapi_batch *batch, struct tr_bytes rest);
 int tri_kubernetes_write_watch(struct tr_webapi_batch *batch, struct tr_text cursor,
                                struct tr_webapi_request *request);
+int tri_kubernetes_write_begin(struct tr_webapi_batch *batch, struct tr_webapi_request *request);
 int tri_kubernetes_line(struct tr_webapi_batch *batch, struct tr_bytes line);
 
 /* ---- Resources by cards: kubernetes_card.c, kubernetes_resource.c. --------------------------- */

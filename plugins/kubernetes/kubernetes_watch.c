@@ -150,11 +150,9 @@ int tri_kubernetes_rest(struct tr_webapi_batch *batch, struct tr_bytes rest)
     return page.size > 0 ? batch->api->next_page(batch, page) : batch->api->resume(batch, version);
 }
 
-int tri_kubernetes_write_watch(struct tr_webapi_batch *batch, struct tr_text cursor,
-                               struct tr_webapi_request *request)
+/* Seconds that a watch lasts. */
+static uint32_t seconds_of(const struct tr_webapi_batch *batch, struct tr_text cursor)
 {
-    struct tr_text path = selected(batch);
-    struct tr_text version = encoded(batch, cursor);
     uint32_t span = TR_KUBERNETES_WATCH_SECONDS_MAX - TR_KUBERNETES_WATCH_SECONDS_MIN + 1;
     uint32_t sum = 0;
     for (size_t i = 0; i < batch->job_set.size + cursor.size; i++) {
@@ -162,15 +160,55 @@ int tri_kubernetes_write_watch(struct tr_webapi_batch *batch, struct tr_text cur
         sum = sum * 31 +
               (uint8_t)(is_first ? batch->job_set.data[i] : cursor.data[i - batch->job_set.size]);
     }
+    return TR_KUBERNETES_WATCH_SECONDS_MIN + sum % span;
+}
+
+int tri_kubernetes_write_watch(struct tr_webapi_batch *batch, struct tr_text cursor,
+                               struct tr_webapi_request *request)
+{
+    struct tr_text path = selected(batch);
+    struct tr_text version = encoded(batch, cursor);
     request->method = "GET";
     request->path = tri_kubernetes_format(
         batch, "%.*s&watch=1&allowWatchBookmarks=true&timeoutSeconds=%u&resourceVersion=%.*s",
-        (int)path.size, path.data, TR_KUBERNETES_WATCH_SECONDS_MIN + sum % span, (int)version.size,
-        version.data);
+        (int)path.size, path.data, seconds_of(batch, cursor), (int)version.size, version.data);
     return request->path.size == 0 ? TR_MEMORY : 0;
 }
 
-/* An error in the place of an event: its version is forgotten, or whatever else a list mends. */
+/*
+ * A watch that shows first what there is, as of now. Servers that cannot say so in words (422), or
+ * by one ERROR 500 where their etcd is too old; then lists come in its place.
+ */
+int tri_kubernetes_write_begin(struct tr_webapi_batch *batch, struct tr_webapi_request *request)
+{
+    struct tr_text path = selected(batch);
+    request->method = "GET";
+    request->path =
+        tri_kubernetes_format(batch,
+                              "%.*s&watch=1&allowWatchBookmarks=true&sendInitialEvents=true"
+                              "&resourceVersionMatch=NotOlderThan&timeoutSeconds=%u",
+                              (int)path.size, path.data, seconds_of(batch, (struct tr_text){0}));
+    return request->path.size == 0 ? TR_MEMORY : 0;
+}
+
+/* A bookmark says how far the watch is, and may say that all that there was has been shown. */
+static int on_bookmark(struct tr_webapi_batch *batch, struct tr_bytes line)
+{
+    static const char *const paths[] = {"/object/metadata/annotations/k8s.io~1initial-events-end"};
+    struct tr_bytes found;
+    struct tr_text is_end = {0};
+    int error = tr_scan(line, paths, 1, &found);
+    if (error == 0) {
+        error = tr_scan_text(batch, found, &is_end);
+    }
+    bool has_ended = error == 0 && tr_text_equal(is_end, tr_text_of("true"));
+    return has_ended ? batch->api->caught_up(batch) : error;
+}
+
+/*
+ * An error in the place of an event: its version is forgotten, or it begins no watches with what
+ * there is, or whatever else a list mends.
+ */
 static int on_error(struct tr_webapi_batch *batch)
 {
     return batch->api->begin_anew(batch);
@@ -202,7 +240,9 @@ int tri_kubernetes_line(struct tr_webapi_batch *batch, struct tr_bytes line)
     if (version.size == 0) {
         return TR_MALFORMED;
     }
-    if (!tr_text_equal(type, tr_text_of("BOOKMARK"))) {
+    if (tr_text_equal(type, tr_text_of("BOOKMARK"))) {
+        error = on_bookmark(batch, line);
+    } else {
         bool is_gone = tr_text_equal(type, tr_text_of("DELETED"));
         error = tri_kubernetes_report(batch, members, is_gone);
     }

@@ -28,7 +28,7 @@
  * Raised by every change of what stands in this file and in webapi.h. Plugins of all versions from
  * the oldest on are taken: what a later one has added is not looked for in theirs.
  */
-#define TR_PLUGIN_ABI 6
+#define TR_PLUGIN_ABI 7
 #define TR_PLUGIN_ABI_OLDEST 1
 
 /* What a task's environment says. */

@@ -246,6 +246,8 @@ struct tr_webapi_api {
     int (*next_page)(struct tr_webapi_batch *batch, struct tr_text page);
     /* Of a watch: the back end does not know its cursor any more, so it begins anew with a list. */
     int (*begin_anew)(struct tr_webapi_batch *batch);
+    /* Since ABI 7. Of a watch in the place of a list: all that there is was shown. */
+    int (*caught_up)(struct tr_webapi_batch *batch);
 };
 
 /* What a response means, before `read` sees it. */
@@ -323,6 +325,9 @@ struct tr_webapi_stream {
  *     write_list, item ..., rest     a page of the list, as often as there are pages
  *     stream.write, stream.line ...  the watch from the list's version on
  *     begin_anew, or stream.gone     the version is not known any more: the list again
+ *     write_begin, stream.line ...   in the place of the list: a watch that shows first all there
+ *                                    is, up to caught_up, and then goes on as any. Where it is
+ *                                    refused, or its begin says begin_anew, lists come from then on
  *
  * A job that was made before a list began, and is in none of its pages, has been deleted: it ends
  * by `ResourceDeletedExternally`, which `outcome` may know better. While its watch goes on no job
@@ -359,6 +364,11 @@ struct tr_webapi_watch {
      * (`is_part`); empty: it has none. NULL: none has.
      */
     int (*beside)(struct tr_webapi_batch *batch, struct tr_text *scope);
+    /*
+     * Since ABI 7. Asks for a watch that begins with what there is; NULL: the back end has none.
+     * Before caught_up its lines are taken for items of a list, and what they resume is no cursor.
+     */
+    int (*write_begin)(struct tr_webapi_batch *batch, struct tr_webapi_request *request);
 };
 
 /*

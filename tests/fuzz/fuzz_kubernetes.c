@@ -94,7 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                              .report = api_report,
                                              .resume = api_place,
                                              .next_page = api_place,
-                                             .begin_anew = api_begin_anew};
+                                             .begin_anew = api_begin_anew,
+                                             .caught_up = api_begin_anew};
     static const struct tr_webapi_endpoint endpoint = {.name = {.data = "default", .size = 7}};
     bool is_kind = size > 0 && data[0] >= 128; /* of a card */
     const struct tr_webapi_item items[] = {

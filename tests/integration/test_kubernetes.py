@@ -153,7 +153,8 @@ class EndTest(KubernetesTest):
 
     def test_one_that_is_gone_before_the_first_list_is_tried_again(self):
         self.double.rules({"how": "deleted", "times": 1})
-        self.double.fault("latency", ms=1000, method="list pods")
+        self.double.control("settings", watch_list=True)
+        self.double.fault("latency", ms=1000, times=1, method="watch pods")
         self.write_array(1)
         self.run_all()
         self.assertEqual([row[3] for row in self.failures()], ["ResourceDeletedExternally"])

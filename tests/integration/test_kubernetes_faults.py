@@ -47,6 +47,14 @@ FAULTS = [
     ("bad_event", {"what": "twice", "times": 1}),
 ]
 
+# Where watches begin with what there is.
+BEGIN_FAULTS = [
+    ("watch_gone", {"times": 2}),
+    ("watch_cut", {"events": 20, "how": "reset", "times": 3}),
+    ("events_doubled", {"rate": 0.5, "seed": 8}),
+    ("refused", {"code": 503, "times": 2, "method": "watch pods"}),
+]
+
 # Of the long form: they take a time-out each.
 SLOW_FAULTS = [
     ("hang", {"times": 2, "method": "create pods"}),
@@ -161,6 +169,26 @@ class FaultsTest(KubernetesTest):
         self.finish(running)
         self.double.control("tokens", tokens=[])
         self.check_once(SIZE)
+
+
+class BeginTest(FaultsTest):
+    """Watches that begin with what there is, in the place of lists."""
+    double_options = ("--watch-list",)
+
+    def test_each_fault_alone(self):
+        for fault, fields in BEGIN_FAULTS:
+            with self.subTest(fault=fault, **fields):
+                self.try_fault(fault, fields)
+        self.assertNotIn("list pods", self.double.counters()["calls"])
+
+    def test_an_etcd_that_is_too_old(self):
+        """One ERROR 500: lists come from then on."""
+        self.double.fault("old_etcd")
+        self.write_array(SIZE)
+        self.run_all()
+        self.check_once(SIZE)
+        calls = self.double.counters()["calls"]
+        self.assertEqual((calls["list pods"], calls["watch pods"]), (1, 2))
 
 
 if __name__ == "__main__":

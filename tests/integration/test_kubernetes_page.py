@@ -88,9 +88,12 @@ class SettingsTest(ProgramTest):
 class RightsTest(KubernetesTest):
     def test_no_more_is_done_than_the_role_allows(self):
         self.double.rules({"how": "deleted", "times": 1})
-        self.double.fault("latency", ms=1000, method="list pods")
+        self.double.control("settings", watch_list=True)
+        self.double.fault("latency", ms=1000, times=1, method="watch pods")
         self.write_array(1)
         self.run_all("gone")
+        self.double.control("settings", watch_list=False)
+        self.double.fault("watch_expired", times=1)
         self.run_all("one")
         self.write_array(50)
         self.run_all("many")

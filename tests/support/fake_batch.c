@@ -202,13 +202,20 @@ static int api_begin_anew(struct tr_webapi_batch *batch)
     return 0;
 }
 
+static int api_caught_up(struct tr_webapi_batch *batch)
+{
+    ((struct fake_batch *)batch)->caught_up++;
+    return 0;
+}
+
 static const struct tr_webapi_api api = {.abi = TR_PLUGIN_ABI,
                                          .scratch = api_scratch,
                                          .read_json = api_read_json,
                                          .write_json = api_write_json,
                                          .report = api_report,
                                          .resume = api_resume,
-                                         .begin_anew = api_begin_anew};
+                                         .begin_anew = api_begin_anew,
+                                         .caught_up = api_caught_up};
 
 void fake_batch_init(struct fake_batch *fake)
 {

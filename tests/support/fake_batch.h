@@ -19,6 +19,7 @@ struct fake_batch {
     struct tr_webapi_report last;
     char cursor[128]; /* of a stream */
     uint32_t lists;   /* that a watch has asked for */
+    uint32_t caught_up;
 };
 
 /* A batch of the group "research/troupe-x-n-mark", without items. */

@@ -65,6 +65,7 @@ def options():
     add("--bookmark-ms", type=int, default=60000, help="how often watches get a bookmark")
     add("--slow-events", type=int, default=20000,
         help="a watch that lags behind by more events is hung up on")
+    add("--watch-list", action="store_true", help="watches may begin with what there is")
     add("--execute", action="store_true", help="really run commands, as local processes")
     add("--share", action="append", default=[], metavar="FOLDER",
         help="a folder below /tmp that commands see; /tmp itself is each one's own")

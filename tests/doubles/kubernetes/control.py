@@ -16,7 +16,8 @@ from selector import Selector
 
 WAIT_S = 60
 LOOK_S = 0.01
-SETTINGS = ("pending_ms", "start_ms", "run_ms", "grace_ms", "bookmark_ms", "slow_events")
+SETTINGS = ("pending_ms", "start_ms", "run_ms", "grace_ms", "bookmark_ms", "slow_events",
+            "watch_list")
 
 
 class Control:

@@ -11,6 +11,9 @@ from status import Refusal, expired
 
 INITIAL_END = "k8s.io/initial-events-end"
 OLD_ETCD = "the required storage feature RequestWatchProgress is disabled"
+NO_WATCH_LIST = ("ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: "
+                 "sendInitialEvents is forbidden for watch unless the WatchList feature gate is "
+                 "enabled")
 TIMEOUT_S = 1800
 LOOK_S = 0.25  # how often it is seen that a reader is gone
 DEPTH = 100000
@@ -25,6 +28,8 @@ async def watch(api, call):
     """Answers until its time is over, its reader is gone or too slow, or its history is."""
     if api.faults.strikes_now("watch_gone", call.method):
         raise expired()
+    if "sendInitialEvents" in call.query and not api.settings.watch_list:
+        raise Refusal(422, NO_WATCH_LIST, kind="ListOptions", reason="Invalid")
     stream = Stream(api, call)
     await stream.open()
     api.counters.watch_opened()

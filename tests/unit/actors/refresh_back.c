@@ -421,10 +421,16 @@ static void say_backlog(const char *group, struct tr_bytes cursor, struct reply 
     }
 }
 
-static void open_stream(struct tr_ref to, uint64_t ask, const char *group, struct tr_bytes cursor)
+static void open_stream(struct tr_ref to, uint64_t ask, const char *group, struct tr_bytes cursor,
+                        bool is_begin)
 {
     char text[32] = "";
     memcpy(text, cursor.data, cursor.size);
+    back.begins += is_begin ? 1 : 0;
+    if (is_begin && back.refuses_begins != 0) {
+        answer_later(to, ask, back.refuses_begins, "none", NULL);
+        return;
+    }
     if (back.refuses_places != 0 && cursor.size > 0) {
         answer_later(to, ask, back.refuses_places, "none", NULL);
         return;
@@ -435,6 +441,7 @@ static void open_stream(struct tr_ref to, uint64_t ask, const char *group, struc
                                    .ask = ask,
                                    .position = (uint32_t)strtoul(text, NULL, 10),
                                    .is_open = true,
+                                   .is_begin = is_begin,
                                    .is_dead = back.hangs};
     (void)snprintf(stream->group, sizeof stream->group, "%s", group);
 }
@@ -517,7 +524,8 @@ static void take_request(const struct tr_envelope *envelope, const struct tr_htt
     note_authorization(request->secrets);
     back.calls[verb]++;
     if (verb == TR_WEBAPI_VERB_STREAM && fault == BACK_FINE) {
-        open_stream(from, envelope->sequence, group, request->body);
+        bool is_begin = strstr(url, "stream-begin") != NULL;
+        open_stream(from, envelope->sequence, group, request->body, is_begin);
         free(url);
         return;
     }
@@ -635,6 +643,34 @@ static bool give_answers(void)
     return has_any;
 }
 
+/* All that there is now, unless it breaks off before that, or fails. */
+static void give_begin(struct back_stream *stream)
+{
+    struct reply reply = {0};
+    for (uint32_t i = 0; i < back.job_count && !back.fails_begins; i++) {
+        const struct back_job *job = &back.jobs[i];
+        if (!job->is_removed && back_is_of(job, stream->group)) {
+            print(&reply, "%u %s %s %u %u\n", i, job->identity, job->handle, job->phase,
+                  back.event_count);
+        }
+    }
+    stream->position = back.event_count;
+    stream->is_begin = false;
+    if (back.cuts_begins > 0) {
+        back.cuts_begins--;
+        stream->is_open = false;
+        answer_later(stream->to, stream->ask, 0, "timeout", NULL);
+    } else {
+        print(&reply, back.fails_begins ? "anew\n" : "all %u\n", back.event_count);
+    }
+    struct tr_http_part part = {.ask = stream->ask,
+                                .bytes = {.data = (uint8_t *)reply.text, .size = reply.used}};
+    if (reply.used > 0) {
+        speak(TR_KIND_TELL, stream->to, 0, &tr_http_part_schema, &part);
+    }
+    free(reply.text);
+}
+
 static bool give_events(struct back_stream *stream)
 {
     if (back.holds_streams) {
@@ -645,6 +681,10 @@ static bool give_events(struct back_stream *stream)
         struct tr_http_part begin = {.ask = stream->ask};
         speak(TR_KIND_TELL, stream->to, 0, &tr_http_part_schema, &begin);
         stream->has_left = true;
+    }
+    if (stream->is_begin && stream->is_open) {
+        give_begin(stream);
+        has_any = true;
     }
     while (stream->is_open && !stream->is_dead && stream->position < back.event_count) {
         const struct back_event *event = &back.events[stream->position];

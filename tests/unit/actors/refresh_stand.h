@@ -91,6 +91,7 @@ struct back_stream {
     char group[64];
     uint32_t position;
     bool has_left; /* its owner was told so */
+    bool is_begin; /* it shows all that there is first */
     bool is_open;
     bool is_dead;
 };
@@ -151,6 +152,10 @@ struct refresh_stand {
     uint32_t empty_calls;
     uint32_t page_items; /* of a list */
     uint32_t lists;
+    uint32_t begins;         /* watches that were asked to begin with what there is */
+    uint32_t refuses_begins; /* by this status */
+    bool fails_begins;       /* by a line */
+    uint32_t cuts_begins;    /* so many break off before all was shown */
     uint32_t pages;
     uint32_t forgets_pages; /* so many of the next pages that go on are not known any more */
     uint32_t graces_ms;     /* a job that is being initialized, or asked for later, has so much */
@@ -179,6 +184,9 @@ void refresh_stand_give_stream(void);
 
 /* One watch for all groups of a scope (refresh_watched.c). */
 void refresh_stand_give_watch(void);
+
+/* The same, which may begin with what there is. */
+void refresh_stand_give_begin(void);
 
 void refresh_stand_end(void);
 void refresh_stand_crash(void);

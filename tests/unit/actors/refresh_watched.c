@@ -54,6 +54,30 @@ static int read_line(struct tr_webapi_batch *batch, struct tr_bytes line)
     return is_anew ? batch->api->begin_anew(batch) : refresh_back_webapi.stream.line(batch, line);
 }
 
+static int read_begin_line(struct tr_webapi_batch *batch, struct tr_bytes line)
+{
+    char version[16] = "";
+    char *text = strndup((const char *)line.data, line.size);
+    bool is_all = sscanf(text, "all %15s", version) == 1;
+    free(text);
+    if (!is_all) {
+        return read_line(batch, line);
+    }
+    int error = batch->api->caught_up(batch);
+    return error != 0 ? error : batch->api->resume(batch, tr_text_of(version));
+}
+
+static int write_begin(struct tr_webapi_batch *batch, struct tr_webapi_request *request)
+{
+    char *full = batch->api->scratch(batch, 256);
+    if (full == NULL) {
+        return TR_MEMORY;
+    }
+    (void)snprintf(full, 256, "/stream-begin/%.*s", (int)batch->job_set.size, batch->job_set.data);
+    request->path = tr_text_of(full);
+    return 0;
+}
+
 static int find_beside(struct tr_webapi_batch *batch, struct tr_text *scope)
 {
     (void)batch;
@@ -77,6 +101,16 @@ void refresh_stand_give_watch(void)
     back.webapi.stream.line = read_line;
     back.webapi.find.items_max = 0;
     back.page_items = 100;
+}
+
+void refresh_stand_give_begin(void)
+{
+    static struct tr_webapi_watch begun;
+    refresh_stand_give_watch();
+    begun = watch;
+    begun.write_begin = write_begin;
+    back.webapi.watch = &begun;
+    back.webapi.stream.line = read_begin_line;
 }
 
 bool back_is_of(const struct back_job *job, const char *scope)

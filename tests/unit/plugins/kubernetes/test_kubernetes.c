@@ -458,6 +458,13 @@ static void test_lines_of_a_watch(void **state)
     fake.report_count = 0;
     assert_int_equal(line("BOOKMARK", "\"metadata\":{\"resourceVersion\":\"99\"}", "{}"), 0);
     assert_string_equal(fake.cursor, "99");
+    assert_int_equal(fake.caught_up, 0);
+    assert_int_equal(line("BOOKMARK",
+                          "\"metadata\":{\"resourceVersion\":\"99\",\"annotations\":"
+                          "{\"k8s.io/initial-events-end\":\"true\"}}",
+                          "{}"),
+                     0);
+    assert_int_equal(fake.caught_up, 1);
     /* Whatever an error says, a list mends it. */
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(fake.lists, i);
@@ -742,6 +749,10 @@ static void test_requests(void **state)
     assert_non_null(
         strstr(shown(request.path), "&watch=1&allowWatchBookmarks=true&timeoutSeconds="));
     assert_non_null(strstr(shown(request.path), "&resourceVersion=77"));
+    assert_int_equal(tri_kubernetes_write_begin(&fake.batch, &request), 0);
+    assert_non_null(strstr(shown(request.path),
+                           "&watch=1&allowWatchBookmarks=true&sendInitialEvents=true"
+                           "&resourceVersionMatch=NotOlderThan&timeoutSeconds="));
 }
 
 int main(void)
@@ -759,6 +770,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_copy_in_another_namespace, set_up),
         cmocka_unit_test_setup(test_graces, set_up),
         cmocka_unit_test_setup(test_one_that_is_being_deleted, set_up),
+        cmocka_unit_test_setup(test_one_that_is_kept, set_up),
         cmocka_unit_test_setup(test_lines_of_a_watch, set_up),
         cmocka_unit_test_setup(test_whose_a_name_is, set_up),
         cmocka_unit_test_setup(test_what_is_refused, set_up),
@@ -767,4 +779,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-        cmocka_unit_test_setup(test_one_that_is_kept, set_up),
