@@ -45,6 +45,11 @@ class WatchTest(DoubleTest):
     def test_what_there_is_comes_first_with_a_bookmark_at_its_end(self):
         self.double.made("a")
         self.double.wait(running=1)
+        refused = self.double.list(watch=1, sendInitialEvents="true",
+                                   resourceVersionMatch="NotOlderThan")
+        self.assertEqual(refused.status, 422)
+        self.assertIn("unless the WatchList feature gate", refused.document["message"])
+        self.double.control("settings", watch_list=True)
         for query in ({"resourceVersion": "0", **LIVE},
                       {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan",
                        **LIVE}):
