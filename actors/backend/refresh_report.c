@@ -384,8 +384,8 @@ static int take_is(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
                    struct tri_job_row *job, const struct tr_webapi_report *report)
 {
     bool is_done = false;
-    job->marks |= report->is_gone ? TRI_JOB_REMOVED : 0;
     int error = take_handle(refresh, number, job, report, &is_done);
+    job->marks |= report->is_gone && !is_done ? TRI_JOB_REMOVED : 0;
     if (error != 0 || is_done || job->stage == TR_WEBAPI_STAGE_TERMINAL) {
         return error;
     }
@@ -452,6 +452,17 @@ static int find(struct tri_refresh *refresh, const struct tr_webapi_report *repo
     return error;
 }
 
+/* Whether a report of this identity is of another job: what it says of a list is not this one's. */
+static int find_namesake(struct tri_refresh *refresh, const struct tri_job_row *job,
+                         const struct tr_webapi_report *report, bool *is_namesake)
+{
+    struct tr_text handle = {0};
+    int error = tri_refresh_job_handle(refresh, job, &handle);
+    *is_namesake = error == 0 && handle.size > 0 && report->handle.size > 0 &&
+                   !tr_text_equal(handle, report->handle);
+    return error;
+}
+
 static bool has_grace(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
     uint64_t left_ms;
@@ -473,10 +484,14 @@ int tri_refresh_report_take(struct tri_refresh *refresh, uint8_t verb,
                          : (error == TR_NOT_FOUND ? 0 : error);
     }
     bool is_called;
-    bool is_listed = refresh->list != 0 && !report->is_part;
+    bool is_namesake;
+    error = find_namesake(refresh, job, report, &is_namesake);
+    bool is_listed = refresh->list != 0 && !report->is_part && !is_namesake;
     job->listed = is_listed ? refresh->list : job->listed;
-    if (job->stage == TR_WEBAPI_STAGE_NEW) {
-        return report->is_part ? 0 : tri_refresh_orphan_heard(refresh, number, job, report);
+    if (error != 0 || job->stage == TR_WEBAPI_STAGE_NEW) {
+        return error != 0 || report->is_part
+                   ? error
+                   : tri_refresh_orphan_heard(refresh, number, job, report);
     }
     error = tri_refresh_job_is_called(refresh, job, &is_called);
     uint16_t marks = job->marks;

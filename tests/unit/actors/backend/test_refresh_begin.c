@@ -111,6 +111,27 @@ static void test_a_server_that_knows_none_is_listed(void **state)
     }
 }
 
+/* Somebody has put another one in its place, of the same name: that is ended, and it is missing. */
+static void test_a_namesake_is_no_sign_of_life(void **state)
+{
+    (void)state;
+    for (uint32_t way = 0; way < 2; way++) {
+        begin();
+        back.refuses_begins = way == 0 ? 422 : 0;
+        make();
+        (void)snprintf(back.jobs[7].handle, sizeof back.jobs[7].handle, "another");
+        back.says_anew = true;
+        back_phase(3, TR_TASK_PHASE_RUNNING);
+        refresh_stand_pass(3000);
+        assert_int_equal(refresh_stand_holder(7)->stage, TR_WEBAPI_STAGE_TERMINAL);
+        assert_string_equal(refresh_stand_holder(7)->code.data, "ResourceDeletedExternally");
+        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 1);
+        refresh_stand_pass(10000);
+        assert_true(back.jobs[7].was_cancelled);
+        refresh_stand_end();
+    }
+}
+
 static void test_an_older_plugin_has_none(void **state)
 {
     (void)state;
@@ -128,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_who_is_missing_was_deleted),
         cmocka_unit_test(test_one_that_breaks_off_begins_anew),
         cmocka_unit_test(test_a_server_that_knows_none_is_listed),
+        cmocka_unit_test(test_a_namesake_is_no_sign_of_life),
         cmocka_unit_test(test_an_older_plugin_has_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
