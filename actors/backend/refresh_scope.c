@@ -197,6 +197,7 @@ void tri_refresh_scope_caught_up(struct tri_refresh *refresh, struct tri_group_r
 /* A watch that was refused before it had shown what there is: lists come in its place. */
 int tri_refresh_scope_begin_anew(struct tri_refresh *refresh, struct tri_group_row *scope)
 {
+    scope->list_ms = scope->is_listing ? 0 : scope->list_ms; /* nobody is missing in half a list */
     scope->is_paged = scope->is_paged || scope->is_begun;
     scope->is_begun = false;
     scope->is_listing = false;

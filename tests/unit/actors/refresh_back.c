@@ -192,7 +192,8 @@ static struct back_job *job_by(const char *identity, const char *handle)
 static struct back_job *make_job(const char *identity, const char *group)
 {
     struct back_job *known = back.dedups ? job_by(identity, NULL) : NULL;
-    if (known != NULL) {
+    bool is_free = known != NULL && known->is_removed && back.frees_names;
+    if (known != NULL && !is_free) {
         return known;
     }
     assert_true(back.job_count < BACK_JOBS);
@@ -431,8 +432,10 @@ static void open_stream(struct tr_ref to, uint64_t ask, const char *group, struc
         answer_later(to, ask, back.refuses_begins, "none", NULL);
         return;
     }
-    if (back.refuses_places != 0 && cursor.size > 0) {
-        answer_later(to, ask, back.refuses_places, "none", NULL);
+    bool is_forgotten = cursor.size > 0 && strtoul(text, NULL, 10) < back.forgotten;
+    if ((back.refuses_places != 0 && cursor.size > 0) || is_forgotten) {
+        uint32_t status = is_forgotten ? back.webapi.stream.gone : back.refuses_places;
+        answer_later(to, ask, status, "none", NULL);
         return;
     }
     assert_true(back.stream_count < BACK_STREAMS);
@@ -709,7 +712,9 @@ static bool give_events(struct back_stream *stream)
         }
         struct tr_http_part part = {.ask = stream->ask,
                                     .bytes = {.data = (uint8_t *)line, .size = (size_t)size}};
-        speak(TR_KIND_TELL, stream->to, 0, &tr_http_part_schema, &part);
+        for (uint32_t i = 0; i < (back.doubles_events ? 2 : 1); i++) {
+            speak(TR_KIND_TELL, stream->to, 0, &tr_http_part_schema, &part);
+        }
         back.told++;
         has_any = true;
     }

@@ -152,6 +152,9 @@ struct refresh_stand {
     uint32_t empty_calls;
     uint32_t page_items; /* of a list */
     uint32_t lists;
+    uint32_t forgotten; /* places before this one are not known any more */
+    bool doubles_events;
+    bool frees_names;        /* of what was removed: it is made again under the same */
     uint32_t begins;         /* watches that were asked to begin with what there is */
     uint32_t refuses_begins; /* by this status */
     bool fails_begins;       /* by a line */
