@@ -49,6 +49,9 @@ for name in sys.argv[2:]:
     importlib.import_module(f"flyteidl.{name}_pb2")
 pool = descriptor_pool.Default()
 draw = random.Random(int(sys.argv[1]))
+names = sys.stdin.read().split()
+WELL_KNOWN = [f"google.protobuf.{name}" for name in (
+    "Any", "BoolValue", "Duration", "ListValue", "Struct", "Timestamp", "Value")]
 NUMBERS = {F.CPPTYPE_INT32: (-2**31, 2**31 - 1), F.CPPTYPE_INT64: (-2**63, 2**63 - 1),
            F.CPPTYPE_UINT32: (0, 2**32 - 1), F.CPPTYPE_UINT64: (0, 2**64 - 1)}
 
@@ -72,6 +75,12 @@ def fill(message, depth):
         sign = -1 if message.seconds < 0 and "Duration" in message.DESCRIPTOR.full_name else 1
         message.nanos = sign * draw.choice([0, 1, 1000, 500000000, 999999999])
         return
+    if message.DESCRIPTOR.full_name == "google.protobuf.Any":
+        kind = pool.FindMessageTypeByName(draw.choice([draw.choice(names), *WELL_KNOWN]))
+        inner = message_factory.GetMessageClass(kind)()
+        fill(inner, max(0, depth - 1))
+        message.Pack(inner, draw.choice(["type.googleapis.com/", "/"]), deterministic=True)
+        return
     if message.DESCRIPTOR.full_name == "google.protobuf.Value":
         message.bool_value = False  # JSON has none without a kind
     oneofs = {each.name: draw.choice(each.fields) for each in message.DESCRIPTOR.oneofs}
@@ -80,8 +89,8 @@ def fill(message, depth):
         if draw.random() < 0.4 or (one is not None and oneofs[one.name] is not field):
             continue
         of = field.message_type
-        if of is not None and (depth == 0 or of.name == "Any"):
-            continue  # of Any, protobuf's JSON is that of what is in it, which has to be known
+        if of is not None and depth == 0:
+            continue
         value = getattr(message, field.name)
         if of is not None and of.GetOptions().map_entry:
             for _ in range(draw.randint(0, 3)):
@@ -104,7 +113,7 @@ def fill(message, depth):
         else:
             setattr(message, field.name, scalar(field))
 
-for name in sys.stdin.read().split():
+for name in names:
     message = message_factory.GetMessageClass(pool.FindMessageTypeByName(name))()
     fill(message, draw.randint(1, 7))
     print(name, message.SerializeToString(deterministic=True).hex())
@@ -118,6 +127,23 @@ from google.protobuf import descriptor_pool, json_format, message_factory
 for name in sys.argv[1:]:
     importlib.import_module(f"flyteidl.{name}_pb2")
 pool = descriptor_pool.Default()
+
+def tidy(message):
+    # Puts what is packed into the order that bytes are compared in.
+    if message.DESCRIPTOR.full_name == "google.protobuf.Any" and message.type_url:
+        kind = pool.FindMessageTypeByName(message.type_url.split("/")[-1])
+        inner = message_factory.GetMessageClass(kind).FromString(message.value)
+        message.value = tidy(inner).SerializeToString(deterministic=True)
+        return message
+    for field, value in message.ListFields():
+        is_map = field.message_type is not None and field.message_type.GetOptions().map_entry
+        if is_map and field.message_type.fields_by_name["value"].message_type is None:
+            continue
+        if field.message_type is not None:
+            for each in value.values() if is_map else value if field.is_repeated else [value]:
+                tidy(each)
+    return message
+
 for line in sys.stdin:
     name, rest = line.rstrip("\\n").split(" ", 1)
     message = message_factory.GetMessageClass(pool.FindMessageTypeByName(name))()
@@ -128,8 +154,10 @@ for line in sys.stdin:
     forms = [json_format.MessageToDict(message, preserving_proto_field_name=True,
                                        always_print_fields_with_no_presence=True),
              json_format.MessageToDict(message)]
-    print(json.dumps([*forms, message.SerializeToString(deterministic=True).hex()]))
+    print(json.dumps([*forms, tidy(message).SerializeToString(deterministic=True).hex()]))
 """
+
+METADATA = "admin.LaunchPlanMetadata"
 
 # What is no JSON of a message, and what is said of it.
 NO_JSON = [
@@ -158,6 +186,21 @@ NO_JSON = [
      "additional_claims: an integer is no value here; write an object"),
     ("core.ArtifactQuery", '{"uri": "a", "artifact_id": {}}',
      "artifact_id: 'artifact_id' excludes another field that is there, too"),
+    (METADATA, '{"launch_conditions": 3}', "an integer is no value here; write an object"),
+    (METADATA, '{"launch_conditions": {"uri": "a"}}',
+     "launch_conditions: '@type' is missing, the name of the message's type"),
+    (METADATA, '{"launch_conditions": {"@type": 3}}', "an integer is no value here; write text"),
+    (METADATA, '{"launch_conditions": {"@type": "x/y.Z", "a": 1}}', "launch_conditions: 'x/y.Z' is "
+     "no type that is known here; write its bytes in base64 as 'value'"),
+    (METADATA, '{"launch_conditions": {"@type": "y.Z", "value": "!"}}', "write base64"),
+    (METADATA, '{"launch_conditions": {"@type": "/google.protobuf.Duration", "seconds": 1}}',
+     "'value' is all that stands beside '@type' for a message of this type"),
+    (METADATA, '{"launch_conditions": {"@type": "/google.protobuf.Duration", "value": "5"}}',
+     "'5' is no value here; write a duration in seconds such as 1.5s"),
+    (METADATA, '{"launch_conditions": {"@type": "/flyteidl.admin.EmailMessage", "bodi": ""}}',
+     "'bodi' is no field of flyteidl.admin.EmailMessage"),
+    (METADATA, '{"launch_conditions": ' + 9 * '{"@type": "/google.protobuf.Any", "value": ' + "{}" +
+     9 * "}" + "}", "this nests too deeply"),
 ]
 
 def module_of(path):
@@ -294,6 +337,21 @@ class FlyteTest(LibraryTest):
                                 for kind, row in zip(kinds, rows))
                 self.assertEqual(self.same(kinds, self.again("read", lines)),
                                  [row[2] for row in rows])
+
+    def test_a_type_that_nobody_knows_stays_as_it_is(self):
+        """Its bytes stand for it, as do those that are no message of their type."""
+        for kind, value in (("x/y.Z", "AAE="), ("x/y.Z", ""), ("", "/w==")):
+            text = f'{{"launch_conditions": {{"@type": "{kind}", "value": "{value}"}}}}'
+            digits, = self.again("read", f"flyteidl.{METADATA} {text}\n")
+            shown, = self.again("json", f"flyteidl.{METADATA} {digits}\n")
+            self.assertEqual(json.loads(shown)["launch_conditions"],
+                             {"@type": kind, "value": value} if kind or value else {})
+        broken = b"\x12\x0a\x01a"  # ends too early for an EmailMessage
+        packed = b"\x0a\x1c/flyteidl.admin.EmailMessage\x12\x04" + broken
+        digits = (bytes([26, len(packed)]) + packed).hex()
+        shown, = self.again("json", f"flyteidl.{METADATA} {digits}\n")
+        self.assertEqual(json.loads(shown)["launch_conditions"],
+                         {"@type": "/flyteidl.admin.EmailMessage", "value": "EgoBYQ=="})
 
     def same(self, kinds, digits):
         """The same messages with their maps in order, which have none."""

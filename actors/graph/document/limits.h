@@ -49,6 +49,9 @@
  * it is taken apart: of a list that is one element.
  */
 #define TR_FLYTE_NESTING_MAX 192U
+
+/* How deeply messages of any type (google.protobuf.Any) are in one another. */
+#define TR_FLYTE_ANY_NESTING_MAX 8U
 #define TR_FLYTE_BYTES_MAX (1ULL << 30)
 
 /* Tries of union variants while one value is read, for each value in it and at least. */

@@ -74,6 +74,14 @@ size_t tri_flyte_item_bytes(const ProtobufCFieldDescriptor *field);
 TR_MUST_USE int tri_flyte_read_tree(struct tr_arena *arena, ProtobufCMessage *message,
                                     const struct tr_tree *tree, char *problem);
 
+/*
+ * The message that a type URL names (its part behind the last slash), of those in
+ * schemas/flyteidl; NULL: none of them. Whether its JSON is no object of its fields, so that it
+ * stands in one with a name of its own where it is in a google.protobuf.Any.
+ */
+const ProtobufCMessageDescriptor *tri_flyte_find_message(struct tr_text type_url);
+bool tri_flyte_has_own_json(const ProtobufCMessageDescriptor *descriptor);
+
 /* What of a message its JSON says. */
 enum tri_flyte_json_form {
     TRI_FLYTE_JSON_WHOLE,

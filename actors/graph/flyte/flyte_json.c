@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "actors/graph/document/limits.h"
 #include "actors/graph/flyte/flyte_inside.h"
+#include "actors/graph/flyte/flyte_message.h"
 #include "actors/graph/value/literal.h"
 #include "schemas/codec/error.h"
 
@@ -17,6 +19,7 @@
 struct printing {
     struct tr_arena *arena;
     enum tri_flyte_json_form form;
+    uint32_t any_depth; /* how many messages it is in that were in a google.protobuf.Any */
 };
 
 static struct tr_tree *tree_of(const struct printing *printing, const ProtobufCMessage *message);
@@ -346,9 +349,10 @@ static bool is_beside_type(const ProtobufCMessage *message, const ProtobufCField
             !is_for_keys((const Flyteidl__Core__LiteralType *)message));
 }
 
-static struct tr_tree *of_fields(const struct printing *printing, const ProtobufCMessage *message)
+/* Adds the fields of a message; false: memory ended. */
+static bool add_fields(const struct printing *printing, const ProtobufCMessage *message,
+                       struct tri_vector *pairs)
 {
-    struct tri_vector pairs = {0};
     for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
         bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
@@ -361,12 +365,52 @@ static struct tr_tree *of_fields(const struct printing *printing, const Protobuf
         /* One of several that is not the one says nothing, not even that. */
         bool is_shown = count > 0 || (printing->form == TRI_FLYTE_JSON_FIELDS &&
                                       (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) == 0);
-        if (is_shown && !add(printing, &pairs, json_name(printing, field->name),
+        if (is_shown && !add(printing, pairs, json_name(printing, field->name),
                              of_field(printing, message, field, count))) {
-            return NULL;
+            return false;
         }
     }
-    return close_map(printing, &pairs);
+    return true;
+}
+
+static struct tr_tree *of_fields(const struct printing *printing, const ProtobufCMessage *message)
+{
+    struct tri_vector pairs = {0};
+    return add_fields(printing, message, &pairs) ? close_map(printing, &pairs) : NULL;
+}
+
+/*
+ * The message in it beside the name of its type. Where nobody here knows the type, its bytes stand
+ * for it.
+ */
+static struct tr_tree *of_any(const struct printing *printing, const Google__Protobuf__Any *any)
+{
+    struct printing inner = *printing;
+    struct tri_vector pairs = {0};
+    struct tr_text type_url = tr_text_of(any->type_url);
+    const ProtobufCMessageDescriptor *descriptor =
+        inner.any_depth++ == TR_FLYTE_ANY_NESTING_MAX ? NULL : tri_flyte_find_message(type_url);
+    const struct tr_bytes bytes = {.data = any->value.data, .size = any->value.len};
+    const ProtobufCMessage *message =
+        descriptor == NULL
+            ? NULL
+            : tr_flyte_message_unpack(printing->arena, descriptor, bytes, TR_FLYTE_BYTES_MAX);
+    if (printing->arena->error != 0) {
+        return NULL;
+    }
+    if (type_url.size == 0 && bytes.size == 0) {
+        return close_map(printing, &pairs);
+    }
+    bool is_fine =
+        add(printing, &pairs, tr_text_of("@type"), tri_flyte_text(printing->arena, type_url));
+    if (message != NULL && !tri_flyte_has_own_json(descriptor)) {
+        is_fine = is_fine && add_fields(&inner, message, &pairs);
+    } else {
+        is_fine = is_fine &&
+                  add(printing, &pairs, tr_text_of("value"),
+                      message != NULL ? tree_of(&inner, message) : of_bytes(printing, any->value));
+    }
+    return is_fine ? close_map(printing, &pairs) : NULL;
 }
 
 /* What a free-form value of protobuf's holds stands in its place. */
@@ -396,7 +440,8 @@ static struct tr_tree *of_free(const struct printing *printing,
 static struct tr_tree *of_hashed(const struct printing *printing,
                                  const Flyteidl__Core__Literal *literal)
 {
-    const struct printing whole = {.arena = printing->arena, .form = TRI_FLYTE_JSON_WHOLE};
+    const struct printing whole = {
+        .arena = printing->arena, .form = TRI_FLYTE_JSON_WHOLE, .any_depth = printing->any_depth};
     Flyteidl__Core__Literal bare;
     flyteidl__core__literal__init(&bare);
     if (literal->hash[0] != '\0') {
@@ -427,6 +472,9 @@ static struct tr_tree *tree_of(const struct printing *printing, const ProtobufCM
     }
     if (descriptor == &google__protobuf__value__descriptor) {
         return of_free(printing, (const Google__Protobuf__Value *)message);
+    }
+    if (descriptor == &google__protobuf__any__descriptor) {
+        return of_any(printing, (const Google__Protobuf__Any *)message);
     }
     if (descriptor == &google__protobuf__bool_value__descriptor) {
         return of_flag(printing, ((const Google__Protobuf__BoolValue *)message)->value != 0);

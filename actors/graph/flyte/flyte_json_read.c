@@ -37,7 +37,8 @@ struct reading {
     char *problem;
     const struct place *place;
     uint32_t depth;
-    bool is_lenient; /* a field that is not known is passed over */
+    uint32_t any_depth; /* how many messages it is in that are in a google.protobuf.Any */
+    bool is_lenient;    /* a field that is not known is passed over */
 };
 
 static bool read_message(struct reading *reading, ProtobufCMessage *message,
@@ -605,6 +606,103 @@ static bool read_free(struct reading *reading, ProtobufCMessage *message,
            read_value(reading, field, tree, at_of(message, field->offset));
 }
 
+/* The value of a key in an object, and the object without it in `rest`; NULL: it has none. */
+static const struct tr_tree *take_key(struct reading *reading, const struct tr_tree *tree,
+                                      const char *key, struct tr_tree *rest)
+{
+    const struct tr_tree *found = NULL;
+    struct tr_pair *pairs = allocate(reading, tree->count, sizeof *pairs);
+    *rest = *tree;
+    rest->pairs = pairs;
+    rest->count = 0;
+    for (uint32_t i = 0; pairs != NULL && i < tree->count; i++) {
+        if (tr_text_equal(tree->pairs[i].key->text, tr_text_of(key))) {
+            found = tree->pairs[i].value;
+        } else {
+            pairs[rest->count++] = tree->pairs[i];
+        }
+    }
+    return found;
+}
+
+/* Packs the message that is in one of any type. */
+static bool pack_any(struct reading *reading, const ProtobufCMessage *message,
+                     ProtobufCBinaryData *value)
+{
+    size_t size = protobuf_c_message_get_packed_size(message);
+    value->data = allocate(reading, size + 1, 1);
+    value->len = value->data == NULL ? 0 : protobuf_c_message_pack(message, value->data);
+    return value->data != NULL;
+}
+
+/* The value that stands beside the type of what is no object of its fields, and nothing else. */
+static bool read_beside(struct reading *reading, ProtobufCMessage *message,
+                        const struct tr_tree *value, const struct tr_tree *rest)
+{
+    if (value == NULL || rest->count > 0) {
+        return refuse(reading, tr_text_of("value"),
+                      " is all that stands beside '@type' for a message of this type");
+    }
+    return read_message(reading, message, value);
+}
+
+/* The bytes of a message whose type is not known here. */
+static bool read_unknown(struct reading *reading, Google__Protobuf__Any *any,
+                         const struct tr_tree *value, const struct tr_tree *rest)
+{
+    struct tr_bytes bytes;
+    if (value == NULL || rest->count > 0 || !tr_tree_is_text(value)) {
+        return refuse(reading, tr_text_of(any->type_url),
+                      " is no type that is known here; write its bytes in base64 as 'value'");
+    }
+    if (!read_base64(reading, value->text, &bytes)) {
+        return reading->arena->error == 0 && expect(reading, "base64", value);
+    }
+    any->value.data = (uint8_t *)(uintptr_t)bytes.data; /* the library only reads it */
+    any->value.len = bytes.size;
+    return true;
+}
+
+/* The name of a type, and beside it what a message of that type says. */
+static bool read_any(struct reading *reading, ProtobufCMessage *message, const struct tr_tree *tree)
+{
+    Google__Protobuf__Any *any = (Google__Protobuf__Any *)message;
+    struct tr_tree fields;
+    struct tr_tree rest;
+    if (tree->kind != TR_TREE_MAP) {
+        return expect(reading, "an object", tree);
+    }
+    if (tree->count == 0) {
+        return true;
+    }
+    const struct tr_tree *type = take_key(reading, tree, "@type", &fields);
+    if (type == NULL) {
+        return reading->arena->error == 0 &&
+               refuse(reading, tr_text_of("@type"), " is missing, the name of the message's type");
+    }
+    if (!read_string(reading, type, &any->type_url)) {
+        return false;
+    }
+    const ProtobufCMessageDescriptor *descriptor =
+        tri_flyte_find_message(tr_text_of(any->type_url));
+    const struct tr_tree *value = take_key(reading, &fields, "value", &rest);
+    if (descriptor == NULL) {
+        return reading->arena->error == 0 && read_unknown(reading, any, value, &rest);
+    }
+    if (reading->any_depth == TR_FLYTE_ANY_NESTING_MAX) {
+        return refuse(reading, (struct tr_text){.data = NULL}, "this nests too deeply");
+    }
+    ProtobufCMessage *inner = new_message(reading, descriptor);
+    if (inner == NULL) {
+        return false;
+    }
+    reading->any_depth++;
+    bool is_fine = tri_flyte_has_own_json(descriptor) ? read_beside(reading, inner, value, &rest)
+                                                      : read_message(reading, inner, &fields);
+    reading->any_depth--;
+    return is_fine && pack_any(reading, inner, &any->value);
+}
+
 static bool read_message(struct reading *reading, ProtobufCMessage *message,
                          const struct tr_tree *tree)
 {
@@ -613,6 +711,7 @@ static bool read_message(struct reading *reading, ProtobufCMessage *message,
         bool (*read)(struct reading *reading, ProtobufCMessage *message,
                      const struct tr_tree *tree);
     } others[] = {
+        {&google__protobuf__any__descriptor, read_any},
         {&google__protobuf__timestamp__descriptor, read_timestamp},
         {&google__protobuf__duration__descriptor, read_duration},
         {&google__protobuf__bool_value__descriptor, read_wrapped},
