@@ -307,7 +307,7 @@
 #define TR_RECORD_COLUMNS_MAX 64
 
 /* Conditions of one query of records. */
-#define TR_READER_FILTERS_MAX 20
+#define TR_READER_FILTERS_MAX 21
 
 /* Related records in the conditions of one query. */
 #define TR_READER_RELATED_MAX 8

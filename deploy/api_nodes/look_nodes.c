@@ -16,10 +16,10 @@
 
 /* The index of the record of nodes leads by these. */
 static const struct tr_run_field fields[] = {
-    {"created_at", "created_ms", TR_RUN_FIELD_TIME, true},
-    {"node_id", "path", TR_RUN_FIELD_TEXT, true},
-    {"started_at", "started_ms", TR_RUN_FIELD_TIME, true},
-    {"phase", "phase", TR_RUN_FIELD_PHASE, false},
+    {"created_at", "created_ms", TR_RUN_FIELD_TIME, true, NULL},
+    {"node_id", "path", TR_RUN_FIELD_TEXT, true, NULL},
+    {"started_at", "started_ms", TR_RUN_FIELD_TIME, true, NULL},
+    {"phase", "phase", TR_RUN_FIELD_PHASE, false, NULL},
 };
 
 static int flyte_phase(uint8_t phase)
@@ -413,7 +413,7 @@ static int read_listed(struct listing *listing, struct tr_text below)
     struct tr_reader_query query = {.record = &tr_node_status_schema,
                                     .filters = list->filters,
                                     .filter_count = list->filter_count,
-                                    .order = {list->order[0], list->order[1]}};
+                                    .order = {list->order[0], list->order[1], list->order[2]}};
     return list->is_empty ? 0 : read_rows(listing, &query);
 }
 

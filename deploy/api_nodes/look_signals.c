@@ -12,8 +12,8 @@
 #include "schemas/codec/error.h"
 
 static const struct tr_run_field fields[] = {
-    {"created_at", "created_ms", TR_RUN_FIELD_TIME, true},
-    {"signal_id", "target", TR_RUN_FIELD_TEXT, false},
+    {"created_at", "created_ms", TR_RUN_FIELD_TIME, true, NULL},
+    {"signal_id", "target", TR_RUN_FIELD_TEXT, false, NULL},
 };
 
 static const struct tr_run_list_table table = {.fields = fields,
@@ -151,7 +151,7 @@ void tr_look_signals_list(struct tr_look *look, const struct tr_run_list_request
     struct tr_reader_query query = {.record = &tr_node_status_schema,
                                     .filters = list->filters,
                                     .filter_count = list->filter_count,
-                                    .order = {list->order[0], list->order[1]}};
+                                    .order = {list->order[0], list->order[1], list->order[2]}};
     int error = tr_reader_rows(job->reader, &query, take_gate, &listing);
     if (error == TR_FAILED) {
         if (job->words == NULL) {

@@ -260,6 +260,17 @@ static bool read_conditions(struct reading *reading, struct tr_text text)
 
 /* ------------------------------------------------------------- tokens */
 
+/* Cuts the number behind the last divider off a token. */
+static bool cut_number(struct tr_text *token, uint64_t *number)
+{
+    const char *divider = memrchr(token->data, TOKEN_DIVIDER, token->size);
+    size_t size = divider == NULL ? 0 : (size_t)(divider - token->data);
+    struct tr_text digits = {.data = token->data + size + 1,
+                             .size = divider == NULL ? 0 : token->size - size - 1};
+    token->size = size;
+    return divider != NULL && tr_list_filter_number(digits, false, number);
+}
+
 static bool read_token(struct reading *reading, const char *token)
 {
     struct tr_run_list *list = reading->list;
@@ -272,7 +283,7 @@ static bool read_token(struct reading *reading, const char *token)
         (struct tr_text){.data = token, .size = divider == NULL ? 0 : (size_t)(divider - token)};
     list->after_key_text = tr_text_of(divider == NULL ? "" : divider + 1);
     bool is_one =
-        divider != NULL &&
+        divider != NULL && (!list->has_then || cut_number(&list->after_text, &list->after_then)) &&
         (list->is_field_text ||
          tr_list_filter_number(list->after_text, false, &list->after_number)) &&
         (list->is_key_text || tr_list_filter_number(list->after_key_text, false, &list->after_key));
@@ -281,6 +292,7 @@ static bool read_token(struct reading *reading, const char *token)
     }
     const char *column = list->order[0].field;
     enum tr_filter_op op = list->is_descending ? TR_FILTER_LESS_EQUAL : TR_FILTER_GREATER_EQUAL;
+    list->token_filter = list->filter_count;
     tr_run_list_add(list, list->is_field_text ? tr_filter_text(column, op, list->after_text)
                                               : tr_filter_number(column, op, list->after_number));
     return true;
@@ -302,6 +314,9 @@ int tr_run_list_compare(const struct tr_run_list *list, const struct tr_run_plac
     int order = list->is_field_text ? compare_texts(a->text, b->text)
                                     : compare_numbers(a->number, b->number);
     if (order == 0) {
+        order = compare_numbers(a->then, b->then);
+    }
+    if (order == 0) {
         order = list->is_key_text ? compare_texts(a->key_text, b->key_text)
                                   : compare_numbers(a->key, b->key);
     }
@@ -312,6 +327,7 @@ bool tr_run_list_is_before(const struct tr_run_list *list, const struct tr_run_p
 {
     const struct tr_run_place after = {.text = list->after_text,
                                        .number = list->after_number,
+                                       .then = list->after_then,
                                        .key_text = list->after_key_text,
                                        .key = list->after_key};
     return list->has_token && tr_run_list_compare(list, place, &after) <= 0;
@@ -321,16 +337,15 @@ char *tr_run_list_token(struct tr_desk_job *job, const struct tr_run_list *list,
                         const struct tr_run_place *last)
 {
     static char none[] = "";
-    struct tr_text token =
-        list->is_field_text && list->is_key_text
-            ? tr_arena_print(&job->arena, "%.*s~%.*s", TRI_TEXT(last->text),
-                             TRI_TEXT(last->key_text))
-        : list->is_field_text
-            ? tr_arena_print(&job->arena, "%.*s~%" PRIu64, TRI_TEXT(last->text), last->key)
-        : list->is_key_text
-            ? tr_arena_print(&job->arena, "%" PRIu64 "~%.*s", last->number,
-                             TRI_TEXT(last->key_text))
-            : tr_arena_print(&job->arena, "%" PRIu64 "~%" PRIu64, last->number, last->key);
+    struct tr_arena *arena = &job->arena;
+    struct tr_text token = list->is_field_text ? tr_arena_print(arena, "%.*s", TRI_TEXT(last->text))
+                                               : tr_arena_print(arena, "%" PRIu64, last->number);
+    if (list->has_then) {
+        token = tr_arena_print(arena, "%.*s~%" PRIu64, TRI_TEXT(token), last->then);
+    }
+    token = list->is_key_text
+                ? tr_arena_print(arena, "%.*s~%.*s", TRI_TEXT(token), TRI_TEXT(last->key_text))
+                : tr_arena_print(arena, "%.*s~%" PRIu64, TRI_TEXT(token), last->key);
     return token.data == NULL ? none : (char *)(uintptr_t)token.data;
 }
 
@@ -354,7 +369,12 @@ static bool read_sort(struct reading *reading, const Flyteidl__Admin__Sort *sort
     list->is_key_text = table->is_key_text;
     list->order[0] =
         (struct tr_reader_order){.field = field->column, .is_descending = list->is_descending};
-    list->order[1] =
+    list->has_then = field->then != NULL;
+    if (list->has_then) {
+        list->order[1] =
+            (struct tr_reader_order){.field = field->then, .is_descending = list->is_descending};
+    }
+    list->order[list->has_then ? 2 : 1] =
         (struct tr_reader_order){.field = table->columns_key, .is_descending = list->is_descending};
     return true;
 }

@@ -12,8 +12,8 @@
 
 #include "deploy/api_runs/desk.h"
 
-/* What conditions are about that a client does not write: a place, a name, and one more. */
-#define TR_RUN_LIST_ADDED_MAX 4
+/* What conditions are about that a client does not write: a place, a name, and two more. */
+#define TR_RUN_LIST_ADDED_MAX 5
 
 /* What a condition may be about. */
 enum tr_run_field_kind {
@@ -29,7 +29,8 @@ struct tr_run_field {
     const char *name;
     const char *column; /* of the record */
     enum tr_run_field_kind kind;
-    bool is_sorting; /* the list may be sorted by it */
+    bool is_sorting;  /* the list may be sorted by it, */
+    const char *then; /* and if many rows have the same, then by this column, a number; or NULL */
 };
 
 struct tr_run_phases {
@@ -58,19 +59,22 @@ struct tr_run_list_request {
 struct tr_run_list {
     struct tr_reader_filter filters[TR_READER_FILTERS_MAX];
     size_t filter_count;
-    struct tr_reader_order order[2];
-    bool is_empty; /* no row can match */
+    struct tr_reader_order order[3]; /* the last may have no field */
+    bool is_empty;                   /* no row can match */
     bool has_active;
     bool has_archived;
     uint32_t limit;
     bool is_field_text;
     bool is_key_text;
     bool is_descending;
+    bool has_then;
 
-    /* private */
+    /* The token, if there is one: its row's value, what comes then, and its key. */
     bool has_token;
+    size_t token_filter; /* which filter says that rows come behind the value */
     struct tr_text after_text;
     uint64_t after_number;
+    uint64_t after_then;
     struct tr_text after_key_text;
     uint64_t after_key;
 };
@@ -79,6 +83,7 @@ struct tr_run_list {
 struct tr_run_place {
     struct tr_text text;
     uint64_t number;
+    uint64_t then;
     struct tr_text key_text;
     uint64_t key;
 };

@@ -85,17 +85,17 @@ static void get_execution_data(struct tr_desk_job *job, const void *asked)
 /* ------------------------------------------------------------- many */
 
 static const struct tr_run_field fields[] = {
-    {"created_at", "created_ms", TR_RUN_FIELD_TIME, true},
-    {"started_at", "started_ms", TR_RUN_FIELD_TIME, true},
-    {"updated_at", "ended_ms", TR_RUN_FIELD_TIME, true},
-    {"name", "name", TR_RUN_FIELD_TEXT, true},
-    {"phase", "phase", TR_RUN_FIELD_PHASE, false},
-    {"workflow.name", "workflow", TR_RUN_FIELD_TEXT, true},
-    {"launch_plan.name", "plan", TR_RUN_FIELD_TEXT, true},
-    {"project", "project", TR_RUN_FIELD_TEXT, false},
-    {"domain", "domain", TR_RUN_FIELD_TEXT, false},
-    {"error_code", "code", TR_RUN_FIELD_TEXT, false},
-    {"state", NULL, TR_RUN_FIELD_STATE, false},
+    {"created_at", "created_ms", TR_RUN_FIELD_TIME, true, NULL},
+    {"started_at", "started_ms", TR_RUN_FIELD_TIME, true, NULL},
+    {"updated_at", "ended_ms", TR_RUN_FIELD_TIME, true, NULL},
+    {"name", "name", TR_RUN_FIELD_TEXT, true, NULL},
+    {"phase", "phase", TR_RUN_FIELD_PHASE, false, NULL},
+    {"workflow.name", "workflow", TR_RUN_FIELD_TEXT, true, "created_ms"},
+    {"launch_plan.name", "plan", TR_RUN_FIELD_TEXT, true, "created_ms"},
+    {"project", "project", TR_RUN_FIELD_TEXT, false, NULL},
+    {"domain", "domain", TR_RUN_FIELD_TEXT, false, NULL},
+    {"error_code", "code", TR_RUN_FIELD_TEXT, false, NULL},
+    {"state", NULL, TR_RUN_FIELD_STATE, false, NULL},
 };
 
 static int flyte_phase(uint8_t phase)
@@ -121,6 +121,7 @@ struct listing {
     Flyteidl__Admin__ExecutionList *answer;
     struct tri_vector rows; /* struct tr_execution */
     uint32_t first;         /* of those of the query at hand */
+    uint32_t found;         /* by it, a row more than a page has at most */
     bool has_more;
 };
 
@@ -138,7 +139,8 @@ static struct tr_run_place place_of(const struct tr_run_list *list, const struct
         {"ended_ms", row->ended_ms, {0}},     {"name", 0, row->name},
         {"workflow", 0, row->workflow},       {"plan", 0, plan},
     };
-    struct tr_run_place place = {.key = row->execution};
+    struct tr_run_place place = {.then = list->has_then ? row->created_ms : 0,
+                                 .key = row->execution};
     for (size_t i = 0; i < TR_COUNT_OF(values); i++) {
         if (strcmp(values[i].column, column) == 0) {
             place.number = values[i].number;
@@ -177,6 +179,7 @@ static int read_rows(struct listing *listing, const struct tr_reader_query *quer
 {
     listing->first = listing->rows.count;
     int error = tr_reader_rows(listing->job->reader, query, take_listed, listing);
+    listing->found = listing->rows.count - listing->first;
     return error == TR_CLOSED && is_full(listing) ? 0 : error;
 }
 
@@ -202,6 +205,32 @@ static int merge_rows(struct listing *listing, const struct tr_reader_query *que
     if (listing->rows.count > listing->list.limit + 1) {
         listing->rows.count = listing->list.limit + 1;
     }
+    return error;
+}
+
+/*
+ * Rows behind a token of a list whose rows have many values in common: the rest of those with the
+ * token's value, behind the time in it, and then those of the next values. Each is a range of the
+ * index.
+ */
+static int read_behind(struct listing *listing, struct tr_reader_query *query)
+{
+    struct tr_run_list *list = &listing->list;
+    struct tr_reader_filter *value = &list->filters[list->token_filter];
+    enum tr_filter_op op = value->op;
+    if (!list->has_then || !list->has_token) {
+        return merge_rows(listing, query);
+    }
+    value->op = TR_FILTER_EQUAL;
+    tr_run_list_add(list, tr_filter_number(list->order[1].field, op, list->after_then));
+    query->filter_count = list->filter_count;
+    int error = merge_rows(listing, query);
+    query->filter_count = --list->filter_count;
+    if (error == 0 && listing->found <= list->limit) {
+        value->op = op == TR_FILTER_LESS_EQUAL ? TR_FILTER_LESS : TR_FILTER_GREATER;
+        error = merge_rows(listing, query);
+    }
+    value->op = op;
     return error;
 }
 
@@ -232,7 +261,7 @@ static int read_plans(struct listing *listing, struct tr_reader_query *query)
     tr_run_list_add(list, tr_filter_text("plan", TR_FILTER_NOT_EQUAL, tr_text_of("")));
     plan->is_passive = true;
     query->filter_count = list->filter_count;
-    int error = merge_rows(listing, query);
+    int error = read_behind(listing, query);
     for (struct tr_reader_filter *filter = list->filters; filter < plan; filter++) {
         filter->field = is_field(filter->field, "plan") ? "workflow" : filter->field;
     }
@@ -240,7 +269,7 @@ static int read_plans(struct listing *listing, struct tr_reader_query *query)
     if (is_field(list->order[0].field, "plan")) {
         query->order[0].field = "workflow";
     }
-    return error == 0 ? merge_rows(listing, query) : error;
+    return error == 0 ? read_behind(listing, query) : error;
 }
 
 static int read_listed(struct listing *listing, struct tr_reader_query *query,
@@ -253,7 +282,7 @@ static int read_listed(struct listing *listing, struct tr_reader_query *query,
     if (is_of_plans) {
         return read_plans(listing, query);
     }
-    return several != NULL ? read_phases(listing, query, several) : read_rows(listing, query);
+    return several != NULL ? read_phases(listing, query, several) : read_behind(listing, query);
 }
 
 /* False: the job has failed. */
@@ -302,7 +331,17 @@ static struct tr_reader_filter *find_phases(struct tr_run_list *list)
     return found;
 }
 
-/* Rows are found along the order, or in it by one value; a name leads to few. */
+/* Whether the place, which has an index in the order of creation, too, is chosen by this field. */
+static bool is_of_place(const struct tr_run_list *list, const char *field)
+{
+    return is_field(list->order[0].field, "created_ms") &&
+           (is_field(field, "project") || is_field(field, "domain"));
+}
+
+/*
+ * Rows are found along the order, or in it by one value; a name leads to few. What does not lead
+ * to a phase, a workflow or a plan leads to its project and domain.
+ */
 static void set_passive(struct tr_run_list *list, const struct tr_reader_filter *several)
 {
     bool is_found = is_field(list->order[0].field, "name");
@@ -314,6 +353,12 @@ static void set_passive(struct tr_run_list *list, const struct tr_reader_filter 
         bool is_ordering = is_field(filter->field, list->order[0].field);
         filter->is_passive = !is_ordering && (is_found || !leads);
         is_found = is_found || leads;
+    }
+    for (size_t i = 0; !is_found && i < list->filter_count; i++) {
+        struct tr_reader_filter *filter = &list->filters[i];
+        if (filter->op == TR_FILTER_EQUAL && is_of_place(list, filter->field)) {
+            filter->is_passive = false;
+        }
     }
 }
 
@@ -359,7 +404,7 @@ static void list_executions(struct tr_desk_job *job, const void *asked)
                                     .related = &archived,
                                     .related_count = is_chosen ? 1 : 0,
                                     .is_led = is_chosen && list->has_archived,
-                                    .order = {list->order[0], list->order[1]}};
+                                    .order = {list->order[0], list->order[1], list->order[2]}};
     int error = list->is_empty ? 0 : read_listed(&listing, &query, several);
     if (tr_desk_failed(job, error)) {
         return;

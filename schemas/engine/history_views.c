@@ -281,6 +281,7 @@ static const struct tr_view views[] = {
  */
 static const struct tr_record_index indexes[] = {
     {&tr_execution_schema, {"project", "domain", "name"}},
+    {&tr_execution_schema, {"project", "domain", "created_ms"}},
     {&tr_execution_schema, {"name"}},
     {&tr_execution_schema, {"phase", "created_ms"}},
     {&tr_execution_schema, {"workflow", "created_ms"}},
@@ -295,7 +296,8 @@ static const struct tr_record_index indexes[] = {
     {&tr_entity_schema, {"project", "domain", "kind", "applied_ms"}},
     {&tr_entity_schema, {"project", "domain", "kind", "name", "applied_ms"}},
     {&tr_entity_schema, {"project", "domain", "kind", "updated_ms"}},
-    {&tr_entity_schema, {"project", "domain", "kind", "version", "applied_ms"}},
+    {&tr_entity_schema, {"project", "domain", "kind", "name", "updated_ms"}},
+    {&tr_entity_schema, {"project", "domain", "kind", "version", "name"}},
     {&tr_entity_schema, {"project", "domain", "kind", "is_active", "name"}},
 };
 

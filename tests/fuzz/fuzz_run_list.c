@@ -11,11 +11,11 @@
 #include "tests/fuzz/fuzz.h"
 
 static const struct tr_run_field fields[] = {
-    {"created_at", "created_ms", TR_RUN_FIELD_TIME, true},
-    {"name", "name", TR_RUN_FIELD_TEXT, true},
-    {"phase", "phase", TR_RUN_FIELD_PHASE, false},
-    {"attempts", "attempts", TR_RUN_FIELD_NUMBER, false},
-    {"state", NULL, TR_RUN_FIELD_STATE, false},
+    {"created_at", "created_ms", TR_RUN_FIELD_TIME, true, NULL},
+    {"name", "name", TR_RUN_FIELD_TEXT, true, NULL},
+    {"phase", "phase", TR_RUN_FIELD_PHASE, false, NULL},
+    {"attempts", "attempts", TR_RUN_FIELD_NUMBER, false, NULL},
+    {"state", NULL, TR_RUN_FIELD_STATE, false, NULL},
 };
 
 static int flyte_phase(uint8_t phase)

@@ -428,6 +428,12 @@ class ExecutionsTest(ClientTest):
             order = {"key": key, "direction": direction}
             self.assertEqual(sum(self.listed(1, sort_by=order), []), names)
             self.assertEqual(self.listed(3, sort_by=order), [names[:3], names[3:]])
+        # Those of one workflow, however they were started, by when they were created.
+        names = ["empty2", "twice0", "five1", "five3", "twice4"]
+        for limit in (1, 2, 4):
+            for direction, expected in (("ASCENDING", names), ("DESCENDING", names[::-1])):
+                order = {"key": "workflow.name", "direction": direction}
+                self.assertEqual(sum(self.listed(limit, sort_by=order), []), expected)
 
     def test_as_many_conditions_as_there_can_be(self):
         """With a token, several phases, and a place that is added to them."""
