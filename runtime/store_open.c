@@ -174,6 +174,15 @@ int tr_reader_open(const struct tr_reader_options *given, char *explain, struct 
     if (error != 0) {
         return error;
     }
-    return options.locator == NULL ? tri_sqlite_reader_open(&options, explain, reader)
-                                   : tri_postgres_reader_open(&options, explain, reader);
+    struct tr_reader *opened = tri_reader_take_kept(&options);
+    if (opened == NULL) {
+        error = options.locator == NULL ? tri_sqlite_reader_open(&options, explain, &opened)
+                                        : tri_postgres_reader_open(&options, explain, &opened);
+        if (error != 0) {
+            return error;
+        }
+        tri_reader_mark(opened, &options);
+    }
+    *reader = opened;
+    return 0;
 }

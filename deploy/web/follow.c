@@ -422,7 +422,7 @@ static int stay(struct following *following)
     while (error == 0 && !following->is_over && !atomic_load(&following->follower->is_gone)) {
         uint64_t begin_ms = tr_clock_ms();
         error = look(following);
-        uint64_t rest_ms = TR_WEB_EVENTS_MS + TR_WEB_LOOKING_PARTS * (tr_clock_ms() - begin_ms);
+        uint64_t rest_ms = TR_WEB_EVENTS_MS + TR_WEB_STREAM_PARTS * (tr_clock_ms() - begin_ms);
         if (error == 0 && !following->is_over) {
             (void)poll(NULL, 0, rest_ms < LOOK_MS ? (int)rest_ms : LOOK_MS);
             tr_changes_rest(changes, LOOK_MS);

@@ -203,8 +203,7 @@ static void pack(struct tr_web_job *job)
     }
 }
 
-/* Microseconds that a processor has worked for this thread. */
-static uint64_t worked_us(void)
+uint64_t tr_web_worked_us(void)
 {
     struct rusage used = {0};
     (void)getrusage(RUSAGE_THREAD, &used);
@@ -215,13 +214,13 @@ static uint64_t worked_us(void)
 void tr_web_job_do(struct tr_web_job *job)
 {
     const struct tr_web_route *route = job->request.route;
-    uint64_t begin_us = worked_us();
+    uint64_t begin_us = tr_web_worked_us();
     if (route->handle != NULL) {
         route->handle(job);
     } else {
         tr_web_job_call_own(job);
     }
-    job->worked_us = worked_us() - begin_us;
+    job->worked_us = tr_web_worked_us() - begin_us;
     if (job->problem == TR_WEB_FINE) {
         print_tag(job);
         pack(job);

@@ -90,4 +90,7 @@ const atomic_bool *tr_web_is_stopping(const struct tr_web *web);
 /* The folder of the store, and who may call. */
 const struct tr_web_options *tr_web_options(const struct tr_web *web);
 
+/* Microseconds that a processor has worked for this thread. */
+uint64_t tr_web_worked_us(void);
+
 #endif

@@ -5,8 +5,10 @@
  * (Last-Event-ID) gets nothing until there is something new, on whichever engine.
  *
  * A thread waits for the store to change and posts a turn to the door's thread, which has all
- * feeds; a feed's document is made on the queue of those that look. A client that is slow gets the
- * newest document when it has room, and is told how many it has missed: nobody waits for it.
+ * feeds; a feed's document is made on the queue of those that look. Sending to a thousand costs
+ * more than looking: so what is new waits in a batch, whose events each client gets in one piece. A
+ * client that is slow gets the newest document when it has room, and is told how many it has
+ * missed: nobody waits for it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -36,6 +38,9 @@ static uint64_t due_of(const struct tr_web_feed *feed)
 {
     uint64_t due_ms = feed->told_ms + TR_WEB_BEAT_MS;
     uint64_t look_ms = UINT64_MAX;
+    if (feed->batch_count > 0 && feed->send_ms < due_ms) {
+        due_ms = feed->send_ms;
+    }
     if (feed->is_running) {
         return due_ms;
     }
@@ -66,7 +71,8 @@ static void plan(struct tr_web *web)
 
 static void feed_free(struct tr_web_feed *feed)
 {
-    tr_buffer_fini(&feed->frame);
+    tr_buffer_fini(&feed->event);
+    tr_buffer_fini(&feed->batch);
     tr_free(feed->path);
     tr_free(feed->query);
     tr_free(feed);
@@ -123,10 +129,9 @@ static void look(struct tr_web_feed *feed)
 
 /* -------------------------------------------------------------------- what a client gets */
 
-/* The newest document, to a client that has room for it. */
-static void send_frame(struct tri_web_visit *visit)
+/* Events to a client that has room for them; what it has missed before is told first. */
+static int send_events(struct tri_web_visit *visit, struct tr_bytes events)
 {
-    const struct tr_web_feed *feed = visit->feed;
     char words[96] = "";
     if (visit->missed > 0) {
         (void)snprintf(words, sizeof words, "event: missed\ndata: {\"count\":%llu}\n\n",
@@ -136,13 +141,24 @@ static void send_frame(struct tri_web_visit *visit)
     int error = told.size == 0 ? 0 : tr_door_exchange_write(visit->exchange, told);
     if (error == 0) {
         visit->missed = 0;
-        error = tr_door_exchange_write(visit->exchange, tr_buffer_bytes(&feed->frame));
+        error = tr_door_exchange_write(visit->exchange, events);
     }
     if (error == 0) {
-        (void)snprintf(visit->known_tag, sizeof visit->known_tag, "%s", feed->tag);
+        (void)snprintf(visit->known_tag, sizeof visit->known_tag, "%s", visit->feed->tag);
         visit->is_behind = false;
     } else if (error == TR_BUSY) {
         visit->is_behind = true;
+    }
+    return error;
+}
+
+/* The newest document, to who joins or has room again; of the batch he needs no more. */
+static void send_newest(struct tri_web_visit *visit)
+{
+    const struct tr_web_feed *feed = visit->feed;
+    if (send_events(visit, tr_buffer_bytes(&feed->event)) == 0) {
+        visit->had_bytes = feed->batch.size;
+        visit->had_count = feed->batch_count;
     }
 }
 
@@ -161,36 +177,129 @@ void tri_web_stream_begin_response(struct tri_web_visit *visit)
         visit->exchange, (struct tr_bytes){.data = (const uint8_t *)BEAT, .size = sizeof BEAT - 1});
 }
 
-static void show(struct tri_web_visit *visit)
+/* Whether a client takes events: its response has begun, and has no end yet. */
+static bool is_open(struct tri_web_visit *visit)
 {
-    const struct tr_web_feed *feed = visit->feed;
     if (tr_door_exchange_has_ended(visit->exchange)) {
-        return;
+        return false;
     }
     if (!tr_door_exchange_has_begun(visit->exchange)) {
         tri_web_stream_begin_response(visit);
     }
-    if (feed->tag[0] != '\0' && tri_web_is_tag(tr_text_of(visit->known_tag), feed->tag)) {
+    return true;
+}
+
+static bool is_known(const struct tri_web_visit *visit)
+{
+    return visit->feed->tag[0] != '\0' &&
+           tri_web_is_tag(tr_text_of(visit->known_tag), visit->feed->tag);
+}
+
+/* What is there, to who has just come. */
+static void show(struct tri_web_visit *visit)
+{
+    if (!is_open(visit)) {
+        return;
+    }
+    if (is_known(visit)) {
+        visit->had_bytes = visit->feed->batch.size;
+        visit->had_count = visit->feed->batch_count;
+    } else {
+        send_newest(visit);
+    }
+}
+
+/* The events of the batch that a client does not have; one that is behind misses them. */
+static void show_batch(struct tri_web_visit *visit)
+{
+    const struct tr_web_feed *feed = visit->feed;
+    uint64_t count = feed->batch_count - visit->had_count;
+    struct tr_bytes events = tr_buffer_bytes(&feed->batch);
+    events.data += visit->had_bytes;
+    events.size -= visit->had_bytes;
+    visit->had_bytes = 0;
+    visit->had_count = 0;
+    if (!is_open(visit) || is_known(visit) || count == 0) {
         return;
     }
     if (visit->is_behind) {
-        visit->missed++;
-    } else {
-        send_frame(visit);
+        visit->missed += count;
+    } else if (send_events(visit, events) == TR_BUSY) {
+        visit->missed += count - 1; /* the newest is still to come */
+    }
+}
+
+static void clear_batch(struct tr_web_feed *feed)
+{
+    tr_buffer_fini(&feed->batch);
+    tr_buffer_init(&feed->batch, 0);
+    feed->batch_count = 0;
+}
+
+/* The span in which some work is one part of so many. */
+static uint64_t rest_of(uint64_t worked_us)
+{
+    uint64_t rest_ms = TR_WEB_STREAM_PARTS * worked_us / 1000;
+    rest_ms = rest_ms > TR_WEB_EVENTS_MS ? rest_ms : TR_WEB_EVENTS_MS;
+    return rest_ms < TR_WEB_REST_MS_MAX ? rest_ms : TR_WEB_REST_MS_MAX;
+}
+
+/*
+ * What it takes to send a batch: at least what the thread has worked since the last one, as most
+ * of that is done when its sockets are written to, and costs more on a machine that is busy.
+ */
+static uint64_t cost_of(const struct tr_web_feed *feed, uint64_t client_count)
+{
+    uint64_t each_us = TR_WEB_SENDING_US + feed->batch.size / TR_WEB_SENDING_BYTES_PER_US;
+    uint64_t worked_us = feed->sent_us == 0 ? 0 : tr_web_worked_us() - feed->sent_us;
+    return worked_us > client_count * each_us ? worked_us : client_count * each_us;
+}
+
+static void send_batch(struct tr_web_feed *feed)
+{
+    uint64_t now_ms = tr_clock_ms();
+    uint64_t client_count = 0;
+    for (struct tri_web_visit *visit = feed->visits; visit != NULL; visit = visit->next) {
+        client_count++;
+        show_batch(visit);
+    }
+    feed->send_ms = now_ms + rest_of(cost_of(feed, client_count));
+    feed->sent_us = tr_web_worked_us();
+    feed->told_ms = now_ms;
+    clear_batch(feed);
+}
+
+/* Where too much waits, only the newest does. */
+static void add_to_batch(struct tr_web_feed *feed)
+{
+    bool is_full = feed->batch.size + feed->event.size > TR_WEB_BATCH_BYTES;
+    if (feed->batch.error != 0 || (feed->batch_count > 0 && is_full)) {
+        clear_batch(feed);
+        for (struct tri_web_visit *visit = feed->visits; visit != NULL; visit = visit->next) {
+            visit->had_bytes = 0;
+            visit->had_count = 0;
+        }
+    }
+    tr_buffer_add(&feed->batch, feed->event.data, feed->event.size);
+    feed->batch_count++;
+    if (feed->event.error != 0 || feed->batch.error != 0) {
+        feed->tag[0] = '\0'; /* without memory it is looked at again */
+        feed->is_changed = true;
+        feed->batch_count = 0;
     }
 }
 
 /* The document is one line, with a line feed behind it. */
-static void make_frame(struct tr_web_feed *feed, const struct tr_web_job *job)
+static void make_event(struct tr_web_feed *feed, const struct tr_web_job *job)
 {
     size_t size = job->answer.size;
     size -= size > 0 && job->answer.data[size - 1] == '\n' ? 1 : 0;
-    tr_buffer_fini(&feed->frame);
-    tr_buffer_init(&feed->frame, 0);
-    tr_buffer_print(&feed->frame, "id: %s\nevent: document\ndata: ", job->tag);
-    tr_buffer_add(&feed->frame, job->answer.data, size);
-    tr_buffer_add_string(&feed->frame, "\n\n");
-    (void)snprintf(feed->tag, sizeof feed->tag, "%s", feed->frame.error == 0 ? job->tag : "");
+    tr_buffer_fini(&feed->event);
+    tr_buffer_init(&feed->event, 0);
+    tr_buffer_print(&feed->event, "id: %s\nevent: document\ndata: ", job->tag);
+    tr_buffer_add(&feed->event, job->answer.data, size);
+    tr_buffer_add_string(&feed->event, "\n\n");
+    (void)snprintf(feed->tag, sizeof feed->tag, "%s", job->tag);
 }
 
 /* There is no such document any more, or it cannot be made: all are told, and come back. */
@@ -216,34 +325,22 @@ static void end_all(struct tr_web_feed *feed, struct tr_web_job *job)
     tr_buffer_fini(&text);
 }
 
-/* How long a document rests after what it took to look at it, and to send it to all. */
-static uint64_t rest_of(const struct tr_web_feed *feed, const struct tr_web_job *job)
-{
-    uint64_t worked_us = job->worked_us;
-    for (const struct tri_web_visit *visit = feed->visits; visit != NULL; visit = visit->next) {
-        worked_us += TR_WEB_SENDING_US;
-    }
-    uint64_t rest_ms = TR_WEB_EVENTS_MS + TR_WEB_LOOKING_PARTS * worked_us / 1000;
-    return rest_ms < TR_WEB_LOOKING_MS_MAX ? rest_ms : TR_WEB_LOOKING_MS_MAX;
-}
-
 void tri_web_stream_take(struct tr_web_feed *feed, struct tr_web_job *job)
 {
-    uint64_t now_ms = tr_clock_ms();
-    feed->is_running = false;
-    feed->next_ms = now_ms + rest_of(feed, job);
-    if (job->problem != TR_WEB_FINE) {
-        end_all(feed, job);
-    } else {
-        if (strcmp(job->tag, feed->tag) != 0) {
-            make_frame(feed, job);
-            feed->told_ms = now_ms;
-        }
-        for (struct tri_web_visit *visit = feed->visits; visit != NULL; visit = visit->next) {
-            show(visit);
-        }
-    }
     struct tr_web *web = feed->web;
+    bool is_fine = job->problem == TR_WEB_FINE;
+    feed->is_running = false;
+    feed->next_ms = feed->looked_ms + rest_of(job->worked_us);
+    if (is_fine && strcmp(job->tag, feed->tag) != 0) {
+        make_event(feed, job);
+        add_to_batch(feed);
+    }
+    if (feed->batch_count > 0 && (!is_fine || tr_clock_ms() >= feed->send_ms)) {
+        send_batch(feed);
+    }
+    if (!is_fine) {
+        end_all(feed, job);
+    }
     drop_if_done(feed);
     plan(web);
 }
@@ -251,7 +348,9 @@ void tri_web_stream_take(struct tr_web_feed *feed, struct tr_web_job *job)
 void tri_web_stream_room(struct tri_web_visit *visit)
 {
     if (visit->feed != NULL && visit->is_behind) {
-        send_frame(visit);
+        visit->missed += visit->feed->batch_count - visit->had_count; /* but for the newest */
+        visit->had_count = visit->feed->batch_count;
+        send_newest(visit);
     }
 }
 
@@ -292,6 +391,9 @@ static void turn(struct tr_web *web, bool has_changed)
             is_engines ? now_ms >= feed->looked_ms + TR_WEB_ENGINE_EVENTS_MS : has_changed;
         if (now_ms >= feed->told_ms + TR_WEB_BEAT_MS) {
             write_all(feed, BEAT);
+        }
+        if (feed->batch_count > 0 && now_ms >= feed->send_ms) {
+            send_batch(feed);
         }
         if (feed->is_changed && !feed->is_running && now_ms >= feed->next_ms) {
             look(feed);
@@ -417,7 +519,8 @@ static struct tr_web_feed *feed_new(struct tri_web_visit *visit)
     feed->route = visit->job->request.route;
     feed->path = tr_text_copy(request->path);
     feed->query = tr_text_copy(request->query);
-    tr_buffer_init(&feed->frame, 0);
+    tr_buffer_init(&feed->event, 0);
+    tr_buffer_init(&feed->batch, 0);
     if (feed->path == NULL || feed->query == NULL) {
         feed_free(feed);
         return NULL;

@@ -16,6 +16,7 @@
 #include "deploy/common/clock.h"
 #include "deploy/data_proxy/signing_key.h"
 #include "deploy/web/web_inside.h"
+#include "runtime/journal/reader.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
@@ -224,6 +225,7 @@ static void do_work(void *self, struct tr_work_list *taken, bool is_stopping)
     for (struct tr_work *work = tr_work_list_take(taken); work != NULL;
          work = tr_work_list_take(taken)) {
         struct tr_web_job *job = (struct tr_web_job *)work;
+        tr_reader_keep(!is_stopping && !acts(job));
         if (is_stopping) {
             tr_web_job_refuse(job, TR_WEB_UNAVAILABLE, "the engine is leaving");
         } else {
@@ -231,6 +233,13 @@ static void do_work(void *self, struct tr_work_list *taken, bool is_stopping)
         }
         hand_back(job);
     }
+}
+
+/* Nobody asks: the store is left alone. */
+static void rest(void *self)
+{
+    (void)self;
+    tr_reader_keep(false);
 }
 
 /* The threads of a queue begin with its first job. */
@@ -537,8 +546,10 @@ int tr_web_new(const struct tr_web_options *options, struct tr_web **out)
         web->parts[i] =
             (struct tr_door_part){.prefix = prefixes[i], .handler = &handler, .self = web};
     }
-    tr_work_queue_init(&web->looking,
-                       &(struct tr_work_options){.do_work = do_work, .yields = true});
+    tr_work_queue_init(&web->looking, &(struct tr_work_options){.do_work = do_work,
+                                                                .rest = rest,
+                                                                .rest_ms = TR_WEB_READER_KEPT_MS,
+                                                                .yields = true});
     tr_work_queue_init(&web->acting, &(struct tr_work_options){.do_work = do_work});
     (void)pthread_mutex_init(&web->mutex, NULL);
     *out = web;

@@ -29,7 +29,9 @@ struct tri_web_visit {
     struct tri_web_visit *next;
     struct tri_web_visit **link;
     char known_tag[TR_WEB_TAG_BYTES]; /* what it has */
-    uint64_t missed;                  /* frames that it had no room for since it was told */
+    size_t had_bytes;                 /* of the feed's batch, what it has got already */
+    uint64_t had_count;
+    uint64_t missed; /* documents that it had no room for since it was told */
     bool is_behind;
 };
 
@@ -41,13 +43,17 @@ struct tr_web_feed {
     char *path; /* as it came, as the query */
     char *query;
     const struct tr_web_route *route;
-    bool is_running; /* a job looks at it now */
-    bool is_changed; /* it is to be looked at again */
-    uint64_t next_ms;
+    bool is_running;  /* a job looks at it now */
+    bool is_changed;  /* it is to be looked at again */
+    uint64_t next_ms; /* not looked at before */
+    uint64_t send_ms; /* nothing is sent before */
+    uint64_t sent_us; /* what its thread had worked when something was sent; 0: nothing was */
     uint64_t looked_ms;
     uint64_t told_ms;
-    char tag[TR_WEB_TAG_BYTES]; /* of `frame`; "" before the first */
-    struct tr_buffer frame;     /* the newest, as it is sent */
+    char tag[TR_WEB_TAG_BYTES]; /* of `event`; "" before the first */
+    struct tr_buffer event;     /* the newest, as it is sent */
+    struct tr_buffer batch;     /* events that wait to be sent together */
+    uint64_t batch_count;
 };
 
 struct tr_web {

@@ -9,6 +9,9 @@
 #define TR_WEB_ACTORS 2
 #define TR_WEB_WAITING_MAX 1024
 
+/* How long a thread that looks keeps the store open for the next question. */
+#define TR_WEB_READER_KEPT_MS 2000
+
 /* Bytes of a request's body, and of all that is answered at once. */
 #define TR_WEB_BODY_BYTES_MAX (1ULL << 20)
 #define TR_WEB_ANSWER_BYTES_MAX (64U << 20)
@@ -40,16 +43,20 @@
 #define TR_WEB_KEYS_OF_PLAN 1000
 
 /*
- * Streams of events. A document is looked at no more often, and for one part in so many of a
- * processor, but once a second in any case. That counts what looking took, and for each client that
- * gets an event as much as sending one takes: most of that is the system's. One that comes from
- * the engine itself is looked at so often; a stream without events says so often that it lives.
+ * Streams of events. A document is looked at no more often, and what is new is sent to all who
+ * watch it no more often; each for one part in so many of a processor, but once a second in any
+ * case. So where many watch, several events are sent at once, of so many bytes at most: then the
+ * older ones are left out. Sending costs so much a client, most of it the system's, and a
+ * microsecond for so many bytes. A document from the engine itself is looked at so often; a stream
+ * without events says so often that it lives.
  */
 #define TR_WEB_STREAMS_MAX 1000
-#define TR_WEB_EVENTS_MS 100
-#define TR_WEB_LOOKING_PARTS 20
+#define TR_WEB_EVENTS_MS 90
+#define TR_WEB_STREAM_PARTS 40
 #define TR_WEB_SENDING_US 10
-#define TR_WEB_LOOKING_MS_MAX 1000
+#define TR_WEB_SENDING_BYTES_PER_US 2048
+#define TR_WEB_BATCH_BYTES (16U << 10)
+#define TR_WEB_REST_MS_MAX 1000
 #define TR_WEB_ENGINE_EVENTS_MS 1000
 #define TR_WEB_BEAT_MS 15000
 

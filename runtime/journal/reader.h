@@ -154,4 +154,12 @@ const char *tr_reader_explain(const struct tr_reader *reader);
 /* NULL is fine. */
 void tr_reader_close(struct tr_reader *reader);
 
+/*
+ * Whether this thread keeps one reader that it closes, without its snapshot, until it opens one of
+ * the same store and records: for a thread that answers many questions, each by a reader of its
+ * own, since opening one costs more than most of them. False, as it is at first, and the thread's
+ * end close what it keeps.
+ */
+void tr_reader_keep(bool keeps);
+
 #endif

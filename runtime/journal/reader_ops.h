@@ -38,6 +38,17 @@ struct tri_reader_ops {
 struct tr_reader {
     const struct tri_reader_ops *ops;
     char folder[TRI_STORE_FOLDER_BYTES];
+
+    /* What it was opened with, where its thread may keep it (tr_reader_keep); else NULL. */
+    const struct tr_schema *const *records;
+    char *locator; /* "" where it has none */
 };
+
+/*
+ * The reader that this thread has kept, with a new snapshot, if it was opened with the same and can
+ * still be read; NULL: there is none. And marks one that was opened as one that may be kept.
+ */
+struct tr_reader *tri_reader_take_kept(const struct tr_reader_options *options);
+void tri_reader_mark(struct tr_reader *reader, const struct tr_reader_options *options);
 
 #endif

@@ -186,9 +186,11 @@ def measure_streams(show, served, seconds):
     begin_s, begin = served.cpu_s(), time.monotonic()
     time.sleep(5 * seconds)
     show("console_idle_percent", 100 * (served.cpu_s() - begin_s) / (time.monotonic() - begin), "%")
-    alone, percent, each = web.measure_streams(served, 5 * seconds)
+    alone, percent, changes, each, pieces = web.measure_streams(served, 5 * seconds)
     show("console_streams_percent", percent - alone, "%")
+    show("console_stream_changes_per_second", changes, "/s")
     show("console_stream_events_per_second", each, "/s")
+    show("console_stream_pieces_per_second", pieces, "/s")
     show("console_bare_sends_percent", bare_percent(5 * seconds), "%")
 
 

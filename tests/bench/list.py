@@ -25,7 +25,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/integration"))
 
-TROUPE = ROOT / "build/release/troupe"
+TROUPE = pathlib.Path(os.environ.get("TROUPE_PROGRAM", ROOT / "build/release/troupe"))
 
 FLOW = """
 troupe: 1

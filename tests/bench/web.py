@@ -100,38 +100,45 @@ def open_streams(port):
 
 
 def count_events(streams, seconds):
-    """What comes within a time, in events, while another thread makes the changes."""
-    count, end = 0, time.monotonic() + seconds
+    """What comes within a time while another thread makes the changes: events, and the pieces that
+    they come in."""
+    events, pieces, end = 0, 0, time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         for key, _ in streams.select(left):
-            count += key.fileobj.recv(1 << 16).count(b"event: document")
-    return count
+            found = key.fileobj.recv(1 << 16).count(b"event: document")
+            events += found
+            pieces += found > 0
+    return events, pieces
 
 
-def change(port, is_over):
-    """Begins an execution each time: what is watched never comes back to what it was."""
+def change(port, is_over, made):
+    """Begins an execution each time, and tells when: what is watched never comes back to what it
+    was."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     body, next_s = json.dumps({"definition": GATE}), time.monotonic()
     while not is_over.wait(max(0, next_s - time.monotonic())):
         ask(connection, "/executions", body)
+        made.append(time.monotonic())
         next_s += 1 / CHANGES_PER_S
 
 
 def measure_streams(served, seconds):
-    """Of one core in percent, without streams and with; and events that each had in a second."""
+    """Of one core in percent, without streams and with; changes in a second meanwhile, events that
+    each stream had of them, and pieces that these came in."""
     def cost(streams):
-        is_over = threading.Event()
-        changing = threading.Thread(target=change, args=(served.port, is_over))
+        is_over, made = threading.Event(), []
+        changing = threading.Thread(target=change, args=(served.port, is_over, made))
         changing.start()
         count_events(streams, 1)
-        begin_s, begin = served.cpu_s(), time.monotonic()
-        events = count_events(streams, seconds)
+        begin_s, begin, before = served.cpu_s(), time.monotonic(), len(made)
+        events, pieces = count_events(streams, seconds)
         took = time.monotonic() - begin
         percent = 100 * (served.cpu_s() - begin_s) / took
+        changes = (len(made) - before) / took
         is_over.set()
         changing.join()
-        return percent, events / took / STREAMS
-    alone, _ = cost(selectors.DefaultSelector())
+        return percent, changes, events / took / STREAMS, pieces / took / STREAMS
+    alone, *_ = cost(selectors.DefaultSelector())
     streams = open_streams(served.port)
     count_events(streams, 3)
     return alone, *cost(streams)
@@ -173,10 +180,12 @@ def main():
                 "web_get_ms": "/executions/default/development/"
                               f"run_{arguments.size // 2}"}.items():
             show(figure, ask_often(connection, path, seconds), "ms")
-        alone, percent, each = measure_streams(served, 5 * seconds)
+        alone, percent, changes, each, pieces = measure_streams(served, 5 * seconds)
         show("web_changes_percent", alone, "%")
         show("web_streams_percent", percent, "%")
+        show("web_stream_changes_per_second", changes, "/s")
         show("web_stream_events_per_second", each, "/s")
+        show("web_stream_pieces_per_second", pieces, "/s")
         show("web_streams_bytes", served.memory_bytes() - without, "bytes")
         served.stop()
     finally:

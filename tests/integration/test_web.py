@@ -514,6 +514,40 @@ class WebTest(AskingTest):
         slow.close()
         quick.close()
 
+    def test_many_have_all_events_in_few_pieces(self):
+        """Each document once and in its order; who comes late begins with the newest."""
+        self.begin()
+        host, port = self.address.rsplit(":", 1)
+        request = (f"GET {BASE}/{self.one} HTTP/1.1\r\nhost: {self.address}\r\n"
+                   "accept: text/event-stream\r\n\r\n").encode()
+
+        def watch():
+            stream = socket.create_connection((host, int(port)), timeout=LIMIT_S)
+            stream.sendall(request)
+            self.addCleanup(stream.close)
+            read = b""
+            while b"event: document" not in read:
+                read += stream.recv(1 << 20)
+            return stream, read
+        streams = [watch() for _ in range(400)]
+        for i in range(30):
+            self.ask(f"{self.one}/{'resume' if i % 2 else 'pause'}", {})
+            if i == 20:
+                late = watch()
+        self.ask(f"{self.one}/abort", {})
+        self.wait_for_phase("first", "aborted")
+        tag = self.ask(self.one)[1]["etag"]
+        tags, most = [], 0
+        for stream, read in [*streams, late]:
+            while tag.encode() not in read:
+                piece = stream.recv(1 << 20)
+                most = max(most, piece.count(b"event: document"))
+                read += piece
+            tags.append(re.findall(r"id: (.*)\n", read.decode()))
+        self.assertGreater(most, 1)
+        self.assertEqual(tags[1:-1], tags[:-2])
+        self.assertEqual(tags[-1], tags[0][len(tags[0]) - len(tags[-1]):])
+
     def test_what_happens_is_followed(self):
         """Changes, logs and messages, each as it comes, to the end; and from where one left."""
         self.begin()

@@ -99,21 +99,28 @@ export async function post(path, body, key) {
   return response.json();
 }
 
-/** Parts the text of a stream into events: {id, event, data}. */
+/** One event of a stream out of its lines: {id, event, data}. */
+function eventOf(block) {
+  const event = { id: null, event: "message", data: "" };
+  for (const line of block.split("\n")) {
+    const match = /^(id|event|data): ?(.*)$/.exec(line);
+    if (match) {
+      event[match[1]] = match[1] === "data" ? event.data + match[2] : match[2];
+    }
+  }
+  return event;
+}
+
+/** Parts the text of a stream into events. Of documents that come at once only the newest counts. */
 function eventReader(parse, tell) {
   let rest = "";
   return (text) => {
     const blocks = (rest + text).split("\n\n");
     rest = blocks.pop();
-    for (const block of blocks) {
-      const event = { id: null, event: "message", data: "" };
-      for (const line of block.split("\n")) {
-        const match = /^(id|event|data): ?(.*)$/.exec(line);
-        if (match) {
-          event[match[1]] = match[1] === "data" ? event.data + match[2] : match[2];
-        }
-      }
-      if (event.data !== "") {
+    const events = blocks.map(eventOf).filter((event) => event.data !== "");
+    const newest = events.map((event) => event.event).lastIndexOf("document");
+    for (const [i, event] of events.entries()) {
+      if (event.event !== "document" || i === newest) {
         tell({ ...event, data: parse(event.data) });
       }
     }
