@@ -109,20 +109,6 @@ bool tri_download_begin(struct tr_api *api, struct tr_door_exchange *exchange)
 
 /* ------------------------------------------------------------- the response */
 
-#define HEADERS_MAX 6
-
-struct headers {
-    struct tr_door_header items[HEADERS_MAX];
-    size_t count;
-};
-
-static void add(struct headers *headers, const char *name, const char *value)
-{
-    TR_ASSERT(headers->count < HEADERS_MAX);
-    headers->items[headers->count++] =
-        (struct tr_door_header){.name = tr_text_of(name), .value = tr_text_of(value)};
-}
-
 static bool is_page(const char *name)
 {
     size_t size = strlen(name);
@@ -131,19 +117,20 @@ static bool is_page(const char *name)
 
 bool tr_api_download_begin(struct tr_api_call *call, const struct tr_api_download_part *part)
 {
-    struct headers headers = {.count = 0};
+    struct tr_door_headers headers = {.count = 0};
     char length[32];
     char range[96];
     if (call->is_over) {
         return false;
     }
     (void)snprintf(length, sizeof length, "%llu", (unsigned long long)(part->end - part->first));
-    add(&headers, "content-length", part->is_outside ? "0" : length);
-    add(&headers, "accept-ranges", "bytes");
-    add(&headers, "x-content-type-options", "nosniff");
-    add(&headers, "content-type", is_page(part->name) ? "text/html" : "application/octet-stream");
+    tr_door_headers_add(&headers, "content-length", part->is_outside ? "0" : length);
+    tr_door_headers_add(&headers, "accept-ranges", "bytes");
+    tr_door_headers_add(&headers, "x-content-type-options", "nosniff");
+    tr_door_headers_add(&headers, "content-type",
+                        is_page(part->name) ? "text/html" : "application/octet-stream");
     if (is_page(part->name)) {
-        add(&headers, "content-security-policy", TR_API_PAGE_POLICY);
+        tr_door_headers_add(&headers, "content-security-policy", TR_API_PAGE_POLICY);
     }
     if (part->is_outside) {
         (void)snprintf(range, sizeof range, "bytes */%llu", (unsigned long long)part->size);
@@ -152,7 +139,7 @@ bool tr_api_download_begin(struct tr_api_call *call, const struct tr_api_downloa
                        (unsigned long long)(part->end - 1), (unsigned long long)part->size);
     }
     if (part->is_part || part->is_outside) {
-        add(&headers, "content-range", range);
+        tr_door_headers_add(&headers, "content-range", range);
     }
     call->has_begun = true;
     tr_door_exchange_begin(call->exchange,

@@ -36,6 +36,22 @@ struct tr_door_header {
     struct tr_text value;
 };
 
+/* Headers of an answer, added one by one; names and values are the caller's. All zero is none. */
+#define TR_DOOR_ANSWER_HEADERS_MAX 12
+
+struct tr_door_headers {
+    struct tr_door_header items[TR_DOOR_ANSWER_HEADERS_MAX];
+    size_t count;
+};
+
+static inline void tr_door_headers_add(struct tr_door_headers *headers, const char *name,
+                                       const char *value)
+{
+    TR_ASSERT(headers->count < TR_DOOR_ANSWER_HEADERS_MAX);
+    headers->items[headers->count++] =
+        (struct tr_door_header){.name = tr_text_of(name), .value = tr_text_of(value)};
+}
+
 /*
  * A head. The path is absolute, has no . and .. segments, no control characters, no %00, and each %
  * is followed by two hexadecimal digits; the host is one that this door is meant by; a browser has

@@ -17,6 +17,7 @@
 #include "deploy/common/schemas.h"
 #include "runtime/memory.h"
 #include "runtime/store_open.h"
+#include "schemas/engine/schedule.h"
 
 _Static_assert(TR_GRAPH_HASH_BYTES == TRI_GRAPH_HASH_BYTES, "the store keeps whole hashes");
 
@@ -254,4 +255,15 @@ int tr_graphs_each(struct tri_store *store, const char *folder,
     struct listing listing = {.each = each, .self = self};
     int error = show_rows(store, &listing);
     return error != 0 ? error : show_files(store, folder, &listing);
+}
+
+int tr_graphs_take_plan(void *self, const void *row)
+{
+    struct tr_graphs_of_plans *found = self;
+    const struct tr_schedule_row *plan = row;
+    if (plan->graph.size == sizeof found->hash) {
+        memcpy(found->hash, plan->graph.data, sizeof found->hash);
+        found->count++;
+    }
+    return 0;
 }

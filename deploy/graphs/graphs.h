@@ -68,4 +68,15 @@ TR_MUST_USE int tr_graphs_each(struct tri_store *store, const char *folder,
  */
 void tr_graphs_explain(char *words, const char *what, struct tr_bytes hash, int error);
 
+/*
+ * The graphs of registered plans that are looked for, by taking the rows of a query
+ * (tr_schedule_row_schema): how many there are, and the hash of the last one.
+ */
+struct tr_graphs_of_plans {
+    uint8_t hash[TR_GRAPH_HASH_BYTES];
+    uint32_t count;
+};
+
+int tr_graphs_take_plan(void *self, const void *row);
+
 #endif

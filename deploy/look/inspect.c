@@ -441,27 +441,11 @@ static enum tr_exit_status tell_meant(struct inspect *inspect)
 
 /* ------------------------------------------------------------------ a registered plan */
 
-struct registered {
-    uint8_t graph[TR_GRAPH_HASH_BYTES];
-    uint32_t count;
-};
-
-static int take_plan(void *self, const void *value)
-{
-    struct registered *registered = self;
-    const struct tr_schedule_row *row = value;
-    if (row->graph.size == TR_GRAPH_HASH_BYTES) {
-        memcpy(registered->graph, row->graph.data, TR_GRAPH_HASH_BYTES);
-        registered->count++;
-    }
-    return 0;
-}
-
 static enum tr_exit_status read_plan(const struct tr_browse *browse, const char *word,
                                      struct tr_graph **graph)
 {
-    struct registered registered = {.count = 0};
-    int error = tr_plans_named(browse->reader, word, take_plan, &registered);
+    struct tr_graphs_of_plans registered = {.count = 0};
+    int error = tr_plans_named(browse->reader, word, tr_graphs_take_plan, &registered);
     if (error == 0 && registered.count != 1) {
         tr_console_note_error(registered.count == 0 ? TR_NOT_FOUND : TR_INVALID);
         return tr_command_refused(browse->invocation->command,
@@ -473,7 +457,7 @@ static enum tr_exit_status read_plan(const struct tr_browse *browse, const char 
                                   word);
     }
     if (error == 0) {
-        struct tr_bytes hash = {.data = registered.graph, .size = TR_GRAPH_HASH_BYTES};
+        struct tr_bytes hash = {.data = registered.hash, .size = TR_GRAPH_HASH_BYTES};
         error = tr_graphs_read(browse->reader, hash, graph);
     }
     return error == 0 ? TR_EXIT_DONE : tr_browse_failed(browse, error);

@@ -6,7 +6,9 @@
 
 #include <string.h>
 
+#include "deploy/api_wire/gzip.h"
 #include "deploy/pages/pages_files.h"
+#include "deploy/web/request.h"
 
 /*
  * Scripts, styles and requests are the page's own, and nothing stands in the text of a page. What
@@ -22,7 +24,11 @@
     "their libraries.\nInstall npm and build again, or use the API: "                     \
     "/api/troupe/v1/openapi.json\n"
 
-#define HEADERS_MAX 8
+/* For a client that takes nothing compressed, and has to be given more than there is. */
+#define NO_PLAIN "The pages are kept compressed, and cannot be given otherwise: take gzip.\n"
+
+/* No page is larger. */
+#define FILE_BYTES_MAX (8ULL << 20)
 
 static struct tr_door_header header(const char *name, const char *value)
 {
@@ -49,23 +55,52 @@ static void answer_moved(struct tr_door_exchange *exchange)
                             (struct tr_bytes){.size = 0});
 }
 
+/* The bytes of a file as a client takes them: compressed as they are kept, or not. */
+struct form {
+    struct tr_bytes bytes;
+    struct tri_buffer whole; /* to be given back */
+    bool is_gzip;
+    int error;
+};
+
+static struct form form_of(const struct tr_door_exchange *exchange,
+                           const struct tri_pages_file *file)
+{
+    struct form form = {.bytes = {.data = file->bytes, .size = file->size}, .is_gzip = true};
+    if (!tr_web_takes_gzip(tr_door_exchange_header(exchange, "accept-encoding"))) {
+        form.is_gzip = false;
+        form.error = tr_gzip_read(form.bytes, FILE_BYTES_MAX, &form.whole);
+        form.bytes = (struct tr_bytes){.data = tri_buffer_front(&form.whole),
+                                       .size = tri_buffer_size(&form.whole)};
+    }
+    return form;
+}
+
 static void answer_file(struct tr_door_exchange *exchange, const struct tri_pages_file *file)
 {
-    const struct tr_door_header headers[] = {
-        header("content-type", file->type),
-        header("content-encoding", "gzip"),
-        header("etag", file->tag),
-        header("cache-control", "no-cache"),
-        header("content-security-policy", POLICY),
-        header("x-content-type-options", "nosniff"),
-        header("referrer-policy", "no-referrer"),
-        header("cross-origin-opener-policy", "same-origin"),
-    };
+    struct form form = form_of(exchange, file);
+    struct tr_door_headers headers = {.count = 0};
     struct tr_text known = tr_door_exchange_header(exchange, "if-none-match");
-    bool is_known = known.data != NULL && tr_text_equal(known, tr_text_of(file->tag));
-    struct tr_bytes bytes = {.data = file->bytes, .size = file->size};
-    tr_door_exchange_answer(exchange, is_known ? 304 : 200, headers, TR_COUNT_OF(headers),
-                            is_known ? (struct tr_bytes){.size = 0} : bytes);
+    bool is_known =
+        form.is_gzip && known.data != NULL && tr_text_equal(known, tr_text_of(file->tag));
+    tr_door_headers_add(&headers, "content-type", file->type);
+    tr_door_headers_add(&headers, "cache-control", "no-cache");
+    tr_door_headers_add(&headers, "vary", "accept-encoding");
+    tr_door_headers_add(&headers, "content-security-policy", POLICY);
+    tr_door_headers_add(&headers, "x-content-type-options", "nosniff");
+    tr_door_headers_add(&headers, "referrer-policy", "no-referrer");
+    tr_door_headers_add(&headers, "cross-origin-opener-policy", "same-origin");
+    if (form.is_gzip) {
+        tr_door_headers_add(&headers, "content-encoding", "gzip");
+        tr_door_headers_add(&headers, "etag", file->tag);
+    }
+    if (form.error != 0) {
+        answer_words(exchange, 503, NO_PLAIN);
+    } else {
+        tr_door_exchange_answer(exchange, is_known ? 304 : 200, headers.items, headers.count,
+                                is_known ? (struct tr_bytes){.size = 0} : form.bytes);
+    }
+    tri_buffer_fini(&form.whole);
 }
 
 static const struct tri_pages_file *find(struct tr_text path)

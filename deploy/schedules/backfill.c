@@ -52,24 +52,8 @@ static enum tr_exit_status compile(struct command *command, const char *file)
     return status;
 }
 
-/* The definition of the registered plan of a name. */
-struct registered {
-    uint8_t graph[TR_GRAPH_HASH_BYTES];
-    uint32_t count;
-};
-
-static int take_row(void *self, const void *value)
-{
-    struct registered *registered = self;
-    const struct tr_schedule_row *row = value;
-    if (row->graph.size == TR_GRAPH_HASH_BYTES) {
-        memcpy(registered->graph, row->graph.data, TR_GRAPH_HASH_BYTES);
-        registered->count++;
-    }
-    return 0;
-}
-
-static int find_registered(struct command *command, struct registered *registered, char *explain)
+static int find_registered(struct command *command, struct tr_graphs_of_plans *registered,
+                           char *explain)
 {
     const struct tr_arguments *arguments = &command->invocation->arguments;
     struct tr_reader_filter filters[3] = {
@@ -89,7 +73,7 @@ static int find_registered(struct command *command, struct registered *registere
     if (error != 0) {
         return error;
     }
-    error = tr_reader_rows(reader, &query, take_row, registered);
+    error = tr_reader_rows(reader, &query, tr_graphs_take_plan, registered);
     if (error != 0) {
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
     }
@@ -99,7 +83,7 @@ static int find_registered(struct command *command, struct registered *registere
 
 static enum tr_exit_status read_registered(struct command *command)
 {
-    struct registered registered = {.count = 0};
+    struct tr_graphs_of_plans registered = {.count = 0};
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     const char *plan = command->invocation->arguments.words[0];
     int error = find_registered(command, &registered, explain);
@@ -113,7 +97,7 @@ static enum tr_exit_status read_registered(struct command *command)
             plan);
     }
     if (error == 0) {
-        struct tr_bytes hash = {.data = registered.graph, .size = TR_GRAPH_HASH_BYTES};
+        struct tr_bytes hash = {.data = registered.hash, .size = TR_GRAPH_HASH_BYTES};
         error = tr_graphs_get(command->store.folder, hash, &command->graph);
     }
     return error == 0 ? TR_EXIT_DONE

@@ -36,8 +36,6 @@
 /* What is no page runs nothing and loads nothing. */
 #define INERT "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
-#define HEADERS_MAX 10
-
 struct tr_web_file {
     char named[NAMED_BYTES];
     const char *type; /* in it, as the next */
@@ -168,22 +166,10 @@ void tr_web_read_file(struct tr_web_job *job)
 
 /* ---------------------------------------------------------------------- the response */
 
-struct headers {
-    struct tr_door_header items[HEADERS_MAX];
-    size_t count;
-};
-
-static void add(struct headers *headers, const char *name, const char *value)
-{
-    TR_ASSERT(headers->count < HEADERS_MAX);
-    headers->items[headers->count++] =
-        (struct tr_door_header){.name = tr_text_of(name), .value = tr_text_of(value)};
-}
-
 static void begin_response(struct tr_door_exchange *exchange, const struct tr_web_file *file)
 {
     const struct tr_api_download_part *part = &file->part;
-    struct headers headers = {.count = 0};
+    struct tr_door_headers headers = {.count = 0};
     char length[32];
     char range[96];
     char named[sizeof "inline; filename*=UTF-8''" + 3 * NAME_MAX];
@@ -192,15 +178,15 @@ static void begin_response(struct tr_door_exchange *exchange, const struct tr_we
     (void)snprintf(length, sizeof length, "%llu",
                    part->is_outside ? 0 : (unsigned long long)(part->end - part->first));
     (void)snprintf(named, sizeof named, "inline; filename*=UTF-8''%s", file->name);
-    add(&headers, "content-length", length);
-    add(&headers, "content-type", file->type);
-    add(&headers, "content-disposition", named);
-    add(&headers, "content-security-policy", is_page ? TR_API_PAGE_POLICY : INERT);
-    add(&headers, "cross-origin-resource-policy", "same-origin");
-    add(&headers, "x-content-type-options", "nosniff");
-    add(&headers, "referrer-policy", "no-referrer");
-    add(&headers, "cache-control", "no-store");
-    add(&headers, "accept-ranges", "bytes");
+    tr_door_headers_add(&headers, "content-length", length);
+    tr_door_headers_add(&headers, "content-type", file->type);
+    tr_door_headers_add(&headers, "content-disposition", named);
+    tr_door_headers_add(&headers, "content-security-policy", is_page ? TR_API_PAGE_POLICY : INERT);
+    tr_door_headers_add(&headers, "cross-origin-resource-policy", "same-origin");
+    tr_door_headers_add(&headers, "x-content-type-options", "nosniff");
+    tr_door_headers_add(&headers, "referrer-policy", "no-referrer");
+    tr_door_headers_add(&headers, "cache-control", "no-store");
+    tr_door_headers_add(&headers, "accept-ranges", "bytes");
     if (part->is_outside) {
         (void)snprintf(range, sizeof range, "bytes */%llu", (unsigned long long)part->size);
     } else {
@@ -208,7 +194,7 @@ static void begin_response(struct tr_door_exchange *exchange, const struct tr_we
                        (unsigned long long)part->end - 1, (unsigned long long)part->size);
     }
     if (part->is_outside || part->is_part) {
-        add(&headers, "content-range", range);
+        tr_door_headers_add(&headers, "content-range", range);
     }
     tr_door_exchange_begin(exchange, status, headers.items, headers.count);
 }

@@ -20,7 +20,6 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-#define HEADERS_MAX 12
 #define LINK_BYTES 4096
 
 /* What the tag of a compressed answer has before its last quote. */
@@ -37,18 +36,6 @@ const atomic_bool *tr_web_is_stopping(const struct tr_web *web)
 }
 
 /* ----------------------------------------------------------------------------- answers */
-
-struct headers {
-    struct tr_door_header items[HEADERS_MAX];
-    size_t count;
-};
-
-static void add(struct headers *headers, const char *name, const char *value)
-{
-    TR_ASSERT(headers->count < HEADERS_MAX);
-    headers->items[headers->count++] =
-        (struct tr_door_header){.name = tr_text_of(name), .value = tr_text_of(value)};
-}
 
 /* Where the next page is: the same query with another cursor. */
 static bool print_next(const struct tr_door_request *request, const struct tr_web_job *job,
@@ -89,18 +76,18 @@ static bool print_next(const struct tr_door_request *request, const struct tr_we
 static void answer_problem(struct tr_door_exchange *exchange, enum tr_web_problem problem,
                            const char *words)
 {
-    struct headers headers = {.count = 0};
+    struct tr_door_headers headers = {.count = 0};
     struct tr_buffer json;
     tr_buffer_init(&json, 0);
     tr_web_problem_print(problem, words, &json);
-    add(&headers, "content-type", "application/problem+json");
-    add(&headers, "x-content-type-options", "nosniff");
-    add(&headers, "cache-control", "no-store");
+    tr_door_headers_add(&headers, "content-type", "application/problem+json");
+    tr_door_headers_add(&headers, "x-content-type-options", "nosniff");
+    tr_door_headers_add(&headers, "cache-control", "no-store");
     if (problem == TR_WEB_UNAUTHENTICATED) {
-        add(&headers, "www-authenticate", "Bearer");
+        tr_door_headers_add(&headers, "www-authenticate", "Bearer");
     }
     if (problem == TR_WEB_BUSY || problem == TR_WEB_UNAVAILABLE) {
-        add(&headers, "retry-after", "1");
+        tr_door_headers_add(&headers, "retry-after", "1");
     }
     if (json.error != 0) {
         tr_door_exchange_reset(exchange);
@@ -134,7 +121,7 @@ void tri_web_answer(struct tr_door_exchange *exchange, struct tr_web_job *job)
 {
     char link[LINK_BYTES];
     char tag[TR_WEB_TAG_BYTES];
-    struct headers headers = {.count = 0};
+    struct tr_door_headers headers = {.count = 0};
     if (job->problem != TR_WEB_FINE) {
         answer_problem(exchange, job->problem, job->words);
         return;
@@ -143,23 +130,24 @@ void tri_web_answer(struct tr_door_exchange *exchange, struct tr_web_job *job)
     bool is_known =
         is_get && job->known_tag != NULL && tri_web_is_tag(tr_text_of(job->known_tag), job->tag);
     bool is_packed = tri_buffer_size(&job->packed) > 0;
-    add(&headers, "content-type", job->type);
-    add(&headers, "x-content-type-options", "nosniff");
-    add(&headers, "content-security-policy", "default-src 'none'; frame-ancestors 'none'");
-    add(&headers, "cache-control", is_get ? "no-cache" : "no-store");
+    tr_door_headers_add(&headers, "content-type", job->type);
+    tr_door_headers_add(&headers, "x-content-type-options", "nosniff");
+    tr_door_headers_add(&headers, "content-security-policy",
+                        "default-src 'none'; frame-ancestors 'none'");
+    tr_door_headers_add(&headers, "cache-control", is_get ? "no-cache" : "no-store");
     struct tr_bytes packed = {.data = tri_buffer_front(&job->packed),
                               .size = tri_buffer_size(&job->packed)};
     print_tag(job, is_packed, tag);
     if (is_get) {
-        add(&headers, "etag", tag);
-        add(&headers, "vary", "accept-encoding");
+        tr_door_headers_add(&headers, "etag", tag);
+        tr_door_headers_add(&headers, "vary", "accept-encoding");
     }
     if (is_packed && !is_known) {
-        add(&headers, "content-encoding", "gzip");
+        tr_door_headers_add(&headers, "content-encoding", "gzip");
     }
     if (job->has_more && (job->request.route->flags & TR_WEB_IS_PAGED) != 0 &&
         print_next(tr_door_exchange_request(exchange), job, link)) {
-        add(&headers, "link", link);
+        tr_door_headers_add(&headers, "link", link);
     }
     tr_door_exchange_answer(exchange, is_known ? 304 : job->status, headers.items, headers.count,
                             is_known    ? (struct tr_bytes){.size = 0}

@@ -54,6 +54,8 @@ PAGES = [
     ("plan_missed", "/plans/default/development/often", "td.wrap"),
     ("plan_none", "/plans/default/development/none", ".problem"),
     ("launch", "/launch", "textarea"),
+    ("actors", "/actors", "td.name a"),
+    ("messages", "/messages", "h1"),
     ("missing", "/executions/default/development/none", ".problem"),
 ]
 

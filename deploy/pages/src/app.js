@@ -69,6 +69,7 @@ const NEXT_THEME = { auto: "light", light: "dark", dark: "auto" };
 
 function Head({ path, gates }) {
   const [theme, setTheme] = useTheme();
+  useEffect(() => document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [path]);
   const isIn = (to) => path.startsWith(to) || (to === "/executions" && path === "/");
   return html`<header class="head">
     <a class="skip" href="#main">Skip to the content</a>

@@ -4,7 +4,7 @@ import { useDocument } from "./live.js";
 import { go, Link, pathWith } from "./router.js";
 import { Shown } from "./parts.js";
 import { Time } from "./times.js";
-import { useSight } from "./tree.js";
+import { keysOf, useSight } from "./tree.js";
 import { shownRows, treeOf } from "./tree_rows.js";
 
 const EMPTY = html`<h2>No actor is like that</h2><p>A pattern has <code>*</code> within a name and <code>**</code> for anything.</p>`;
@@ -51,16 +51,7 @@ function Tree({ actors, place }) {
   const rows = shownRows(roots, (path, depth) => folded[path] ?? (actors.length < OPEN_BELOW || depth < 2));
   const [list, [first, last]] = useSight(rows.length);
   const fold = (path, wasOpen) => setFolded({ ...folded, [path]: !wasOpen });
-  const move = (event) => {
-    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-    if (step) {
-      event.preventDefault();
-      const links = [...list.current.querySelectorAll("td.name a")];
-      links[links.indexOf(document.activeElement) + step]?.focus();
-    } else if (event.key === "Escape" && place.query.get("at")) {
-      go(pathWith(place, { at: null }));
-    }
-  };
+  const move = keysOf(list, place.query.get("at") && (() => go(pathWith(place, { at: null }))));
   const space = (count) => html`<tr aria-hidden="true" style=${{ height: `${count * 32}px` }}><td colspan="7"></td></tr>`;
   return html`<div class="scroll"><table class="list nodes" role="treegrid" aria-label="Actors" onKeyDown=${move}>
     <thead><tr><th scope="col">Actor</th><th scope="col">Behaviour</th><th scope="col">State</th><th scope="col" class="right">Mailbox</th>

@@ -84,6 +84,8 @@ function Running({ plan, names }) {
     <ul class="slowest">${names.map((name) => html`<li key=${name}><${Link} to=${executionLink({ ...plan, execution: name })}>${name}</${Link}></li>`)}</ul>`;
 }
 
+const NONE = { code: "not-found", message: "No plan of this name has a schedule here. It was removed, or is another project's." };
+
 export function Plan({ words }) {
   const plans = useDocument("/plans");
   const state = useDocument(`${planPath(words)}/explain`);
@@ -96,7 +98,7 @@ export function Plan({ words }) {
         ${plan && html`<div class="actions"><${Link} class="button" to=${list}>Executions</${Link}><${PlanActions} plan=${plan} /></div>`}</div>
     </header>
     ${plans.problem && html`<${ProblemBox} problem=${plans.problem} />`}
-    <${Shown} state=${plans.data === null ? plans : state}>
+    <${Shown} state=${plans.data === null ? plans : plan ? state : { data: null, problem: NONE }}>
       ${(found) => plan && html`<div class="compare">
         <${Facts} plan=${plan} found=${found} /><${Why} found=${found} />
         <${Running} plan=${plan} names=${found.running} />

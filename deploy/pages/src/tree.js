@@ -9,6 +9,18 @@ import { phaseOfRow, shownRows, treeOf } from "./tree_rows.js";
 const ROW_PIXELS = 32;
 const BEYOND = 20;
 
+/** Keys of a tree: up and down through the names of its list, and Escape where one is open. */
+export const keysOf = (list, close) => (event) => {
+  const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+  if (step) {
+    event.preventDefault();
+    const links = [...list.current.querySelectorAll("td.name a")];
+    links[links.indexOf(document.activeElement) + step]?.focus();
+  } else if (event.key === "Escape" && close) {
+    close();
+  }
+};
+
 /** Which rows of a long list are in sight. */
 export function useSight(count) {
   const list = useRef();
@@ -79,16 +91,7 @@ export function Tree({ nodes, place }) {
   const [list, [first, last]] = useSight(rows.length);
   const selected = place.query.get("node");
   const fold = (path, wasOpen) => setFolded({ ...folded, [path]: !wasOpen });
-  const move = (event) => {
-    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-    if (step) {
-      event.preventDefault();
-      const links = [...list.current.querySelectorAll("td.name a")];
-      links[links.indexOf(document.activeElement) + step]?.focus();
-    } else if (event.key === "Escape" && selected) {
-      go(pathWith(place, { node: null }));
-    }
-  };
+  const move = keysOf(list, selected && (() => go(pathWith(place, { node: null }))));
   if (rows.length === 0) {
     return html`<div class="empty">Its nodes are not known.</div>`;
   }
