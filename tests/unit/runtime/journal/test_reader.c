@@ -536,6 +536,28 @@ static void test_a_released_reader_goes_on_after_a_refresh(void **state)
     stand_free(stand);
 }
 
+/* A thread that keeps one has it again at the newest moment; beside it another one is opened. */
+static void test_a_thread_keeps_a_reader(void **state)
+{
+    struct stand *stand = stand_new(*(const enum stand_kind *)*state);
+    struct tri_store *store = fill(stand);
+    tr_reader_keep(true);
+    struct tr_reader *reader = stand_read(stand);
+    tr_reader_close(reader);
+    assert_int_equal(COMMIT(store, 2, op_door(4, 1, "z", "gil")), 0);
+    struct tr_reader *again = stand_read(stand);
+    struct tr_reader *other = stand_read(stand);
+    assert_ptr_equal(again, reader);
+    assert_ptr_not_equal(other, reader);
+    expect_names(again, (struct tr_reader_query){WHERE(NUMBER("house", GREATER, 2))},
+                 "eve fay gil ");
+    tr_reader_close(again);
+    tr_reader_close(other);
+    tr_reader_keep(false);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 /* More rows than come at once, and a reading in the middle of them. */
 static int count_row(void *self, const void *row)
 {
@@ -593,6 +615,7 @@ int main(void)
         STAND_TEST(test_every_kind_of_field_comes_back),
         STAND_TEST(test_a_reader_stays_at_one_moment),
         STAND_TEST(test_a_released_reader_goes_on_after_a_refresh),
+        STAND_TEST(test_a_thread_keeps_a_reader),
         STAND_TEST(test_many_rows),
         STAND_TEST(test_older_tables_read_as_zeros),
         STAND_TEST(test_rows_that_cannot_be_are_damage),
