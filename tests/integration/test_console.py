@@ -58,6 +58,16 @@ class Console(ConsoleTest):
 
     # ------------------------------------------------------------------------ as pages
 
+    def test_what_is_typed_stays(self):
+        """Where the page changes below, a field that has not been left yet is as it is."""
+        self.begin()
+        page = self.page()
+        page.sees("Nothing has run yet")
+        page.run("document.querySelector('[name=workflow]').value = 'hal'")
+        self.submit("inner", "one", "-i", "text=a")
+        page.sees("one")
+        self.assertEqual(page.run("document.querySelector('[name=workflow]').value"), "hal")
+
     def test_changes_are_seen(self):
         """Within a second, in the list and in an execution, without a reload; then the links."""
         self.begin()

@@ -162,6 +162,10 @@ class Acts(ConsoleTest):
             page.click("td button", "Run now")
             page.until("document.querySelector('dialog [name=text]').value == 'hello'")
             page.fill("dialog [name=times]", times)
+            # What comes from elsewhere meanwhile leaves what was typed.
+            verb, seen = ("pause", "paused by") if times == "2" else ("resume", "waits for its")
+            self.troupe("schedules", verb, "nightly", "--yes")
+            page.sees(seen)
             page.click("dialog footer button", "Run")
             page.until("location.pathname.includes('/executions/')")
             name = page.run("location.pathname").rsplit("/", 1)[1]

@@ -1,6 +1,6 @@
 /** A field for each input, by its type in the language: int, [string], datetime, {k: v}, … */
 import { html } from "./html.js";
-import { Field } from "./parts.js";
+import { Field, Typed } from "./parts.js";
 
 const NUMBERS = ["int", "float", "number"];
 const WORDS = ["string", "datetime", "duration", "file", "folder", "directory"];
@@ -27,15 +27,15 @@ function InputField({ input }) {
   const isNeeded = !input.has_default;
   const note = `${type}${isNeeded ? ", needed" : ""}${input.description ? `: ${input.description}` : ""}`;
   if (type === "bool") {
-    return html`<label class="check"><input type="checkbox" name=${name} checked=${input.default === true} /> ${name}</label>`;
+    return html`<label class="check"><input type="checkbox" name=${name} defaultChecked=${input.default === true} /> ${name}</label>`;
   }
   if (NUMBERS.includes(type) || WORDS.includes(type)) {
     return html`<${Field} label=${name} note=${note}>
-      <input name=${name} value=${shown(input)} required=${isNeeded} placeholder=${HINTS[type] ?? ""}
+      <${Typed} name=${name} value=${shown(input)} required=${isNeeded} placeholder=${HINTS[type] ?? ""}
         inputmode=${NUMBERS.includes(type) ? "decimal" : "text"} /></${Field}>`;
   }
   return html`<${Field} label=${name} note="${note} as JSON">
-    <textarea name=${name} rows="3" required=${isNeeded} spellcheck="false">${shown(input)}</textarea></${Field}>`;
+    <${Typed} tag="textarea" name=${name} rows="3" required=${isNeeded} spellcheck="false" value=${shown(input)} /></${Field}>`;
 }
 
 function valueOf(input, text) {

@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useState } from "./html.js";
 import { useDocument } from "./live.js";
 import { go, Link, pathWith } from "./router.js";
-import { Shown } from "./parts.js";
+import { Shown, Typed } from "./parts.js";
 import { Time } from "./times.js";
 import { keysOf, useSight } from "./tree.js";
 import { shownRows, treeOf } from "./tree_rows.js";
@@ -112,7 +112,7 @@ function Pattern({ place }) {
   };
   const pattern = place.query.get("pattern") ?? "";
   return html`<form class="filters" onSubmit=${send}><div class="words">
-    <label><span class="unseen">Addresses</span><input key=${pattern} name="pattern" value=${pattern} size="40" spellcheck=${false}
+    <label><span class="unseen">Addresses</span><${Typed} name="pattern" value=${pattern} size="40" spellcheck=${false}
       placeholder="Addresses, as /default/development/**" /></label>
     <button>Filter</button> ${pattern && html`<${Link} to="/actors">Clear</${Link}>`}
   </div></form>`;

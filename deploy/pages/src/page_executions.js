@@ -2,7 +2,7 @@
 import { html, useEffect } from "./html.js";
 import { useDocument } from "./live.js";
 import { go, Link, pathWith } from "./router.js";
-import { Shown } from "./parts.js";
+import { Shown, Typed } from "./parts.js";
 import { Phase, shownPhase } from "./phases.js";
 import { Span, Time } from "./times.js";
 import { PhaseBars } from "./phase_bars.js";
@@ -44,7 +44,7 @@ function Word({ place, name, label, hint }) {
   const change = (event) =>
     go(pathWith(place, { [name]: event.target.value.trim(), cursor: null }), { replace: true });
   return html`<label><span class="unseen">${label}</span>
-    <input name=${name} value=${place.query.get(name) ?? ""} placeholder=${hint} onChange=${change} /></label>`;
+    <${Typed} name=${name} value=${place.query.get(name) ?? ""} placeholder=${hint} onChange=${change} /></label>`;
 }
 
 function Choice({ place, name, label, choices }) {

@@ -1,7 +1,7 @@
 /** Messages as they pass, by filters: as a list, or those of one cause as a sequence chart. */
 import { html, useEffect, useMemo, useState } from "./html.js";
 import { go, Link, pathWith } from "./router.js";
-import { Field, ProblemBox, Values } from "./parts.js";
+import { Field, ProblemBox, Typed, Values } from "./parts.js";
 import { Time } from "./times.js";
 import { KEPT, tapPath, useTap } from "./messages.js";
 import { Sequence, short } from "./sequence.js";
@@ -33,7 +33,7 @@ function Filters({ place }) {
   };
   return html`<form class="filters" onSubmit=${send}><div class="words">
     ${FILTERS.map(([name, label, example]) => html`<label key=${name}><span class="unseen">${label}</span>
-      <input name=${name} value=${place.query.get(name) ?? ""} placeholder="${label}, as ${example}" size="30" spellcheck=${false} /></label>`)}
+      <${Typed} name=${name} value=${place.query.get(name) ?? ""} placeholder="${label}, as ${example}" size="30" spellcheck=${false} /></label>`)}
     <button>Filter</button>
     ${FILTERS.some(([name]) => place.query.get(name)) && html`<${Link} to="/messages">Clear</${Link}>`}
   </div></form>`;

@@ -1,5 +1,5 @@
 /** What many pages show: states of loading, words of problems, dialogs, values. */
-import { html, useEffect, useRef, useState } from "./html.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 
 /** A sentence with what stands between backticks as code. */
 export function Words({ text }) {
@@ -72,6 +72,16 @@ export function Dialog({ title, verb, isHarsh, children, action, close }) {
 
 export function Field({ label, note, children }) {
   return html`<label class="field"><span>${label}${note && html` <small>${note}</small>`}</span>${children}</label>`;
+}
+
+/**
+ * A field of text in which somebody may be typing while the page changes: what stands there is only
+ * replaced by another value.
+ */
+export function Typed({ tag = "input", value, ...more }) {
+  const field = useRef();
+  useLayoutEffect(() => void (field.current.value = value), [value]);
+  return html`<${tag} ref=${field} ...${more} />`;
 }
 
 const LONG = 2000;
