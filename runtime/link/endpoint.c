@@ -188,8 +188,11 @@ void tri_endpoint_entry_descriptors(const struct tri_endpoint *endpoint, int des
     descriptors[1] = tri_zap_descriptor(endpoint->zap);
 }
 
-/* How long closing waits for the last answers to be sent. */
-#define LINGER_MS 200
+/*
+ * How long closing waits for the last answers to be sent, at most: only for a client that does not
+ * read. On a machine with much else to do the library's thread may have no turn for a while.
+ */
+#define LINGER_MS 2000
 
 /* The library's threads do the rest, for which only the end of the context waits. */
 void tri_endpoint_leave(struct tri_endpoint *endpoint)
