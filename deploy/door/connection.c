@@ -160,16 +160,25 @@ static void begin_http2(struct tri_connection *connection)
     tri_http2_read(connection); /* TLS may hold what has come */
 }
 
+/*
+ * Closing a socket takes it out of epoll only if no process has another descriptor of it, as one
+ * that is being started has for a moment. So it is taken out by name before libmicrohttpd closes
+ * it (tri_http1_begin, or when it lets go of it), or what is freed could be woken.
+ */
 static void begin_http1(struct tri_connection *connection)
 {
     int socket = connection->socket;
-    connection->since_ms = connection->door->now_ms;
+    struct tr_door *door = connection->door;
+    connection->since_ms = door->now_ms;
     connection->phase = TRI_CONNECTION_HTTP1;
-    tri_door_rewatch(connection->door, socket, &connection->watch, EPOLLRDHUP | EPOLLET);
-    connection->socket = -1; /* which goes out of epoll when libmicrohttpd closes it */
+    tri_door_unwatch(door, socket);
+    connection->socket = -1;
     if (tri_http1_begin(connection, socket) != 0) {
         tri_connection_close(connection);
+        return;
     }
+    /* Only to hear early that a client has left. */
+    (void)!tri_door_watch(door, socket, &connection->watch, EPOLLRDHUP | EPOLLET);
 }
 
 static void begin_pipe(struct tri_connection *connection)

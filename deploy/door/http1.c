@@ -339,6 +339,9 @@ static void on_connection(void *self, struct MHD_Connection *carrier, void **con
         return;
     }
     struct tri_connection *connection = *context;
+    if (connection->phase == TRI_CONNECTION_HTTP1) {
+        tri_door_unwatch(door, connection->carrier_socket); /* it is closed behind this */
+    }
     connection->is_carried = false;
     connection->carrier_socket = -1;
     if (connection->phase == TRI_CONNECTION_HTTP1) {

@@ -4,10 +4,13 @@ words, pages, events, and what acts, with keys, roles and kills of the engine be
 """
 
 import concurrent.futures
+import ctypes
 import gzip
 import hashlib
 import http.client
 import json
+import os
+import pathlib
 import re
 import resource
 import signal
@@ -547,6 +550,32 @@ class WebTest(AskingTest):
         self.assertGreater(most, 1)
         self.assertEqual(tags[1:-1], tags[:-2])
         self.assertEqual(tags[-1], tags[0][len(tags[0]) - len(tags[-1]):])
+
+    def test_a_socket_that_somebody_else_has_wakes_nobody(self):
+        """As a process that is being started has it for a moment: closing alone leaves it in epoll."""
+        self.begin()
+        process = pathlib.Path(f"/proc/{self.serving.process.pid}")
+
+        def sockets():
+            links = {path.name: os.readlink(path) for path in (process / "fd").iterdir()}
+            return {int(name): link[8:-1] for name, link in links.items()
+                    if link.startswith("socket:[")}
+        before = sockets()
+        host, port = self.address.rsplit(":", 1)
+        client = http.client.HTTPConnection(host, int(port), timeout=LIMIT_S)
+        client.request("GET", "/healthz")
+        client.getresponse().read()
+        (number, inode), = [item for item in sockets().items() if item not in before.items()]
+        held = ctypes.CDLL(None, use_errno=True).syscall(438, os.pidfd_open(int(process.name)),
+                                                         number, 0)
+        if held < 0:
+            self.skipTest("nobody may have this process's descriptors")
+        client.close()
+        wait_until(lambda: inode not in sockets().values(), "the connection is closed")
+        watched = "".join(path.read_text() for path in (process / "fdinfo").iterdir())
+        self.assertNotIn(f"ino:{int(inode):x} ", watched)
+        self.assertIn("ino:", watched)
+        os.close(held)
 
     def test_what_happens_is_followed(self):
         """Changes, logs and messages, each as it comes, to the end; and from where one left."""
