@@ -261,11 +261,11 @@ static void test_newer_and_damaged_ones(void **state)
     char schema[64];
     char locator[POSTGRES_LOCATOR_BYTES];
     make_store(schema, sizeof schema, locator);
-    run_in(schema, "UPDATE @.troupe SET format = 6");
-    expect(locator, false, TR_STORE_NEWER, "format 6", "knows 5");
-    expect(locator, true, TR_STORE_NEWER, "format 6", "knows 5");
-    expect_init(locator, TR_STORE_NEWER, "format 6", "knows 5");
-    run_in(schema, "UPDATE @.troupe SET format = 5; UPDATE @.fences SET last_number = 5");
+    run_in(schema, "UPDATE @.troupe SET format = 7");
+    expect(locator, false, TR_STORE_NEWER, "format 7", "knows 6");
+    expect(locator, true, TR_STORE_NEWER, "format 7", "knows 6");
+    expect_init(locator, TR_STORE_NEWER, "format 7", "knows 6");
+    run_in(schema, "UPDATE @.troupe SET format = 6; UPDATE @.fences SET last_number = 5");
     expect(locator, false, TR_STORE_DAMAGED, "host's row", "backup");
     run_in(schema, "DROP TABLE @.pages");
     expect(locator, false, TR_STORE_DAMAGED, "tables of the store are missing", "backup");

@@ -313,7 +313,7 @@ static void test_an_earlier_format_gets_a_log(void **state)
     expect_rows(stand, "actors", "1\n");
     char text[64];
     stand_ask(stand, "SELECT format FROM troupe", text, sizeof text);
-    assert_string_equal(text, "5\n");
+    assert_string_equal(text, "6\n");
     stand_free(stand);
 }
 
