@@ -487,7 +487,8 @@ static void end_live(struct tri_give *give, struct tr_host *host, uint64_t view,
 static int hand_over(struct tri_give *give, struct tr_host *host, struct tri_registry *registry)
 {
     uint64_t view = 0;
-    give->shares.frozen_us = (tri_monotonic_ns(host->env) - give->frozen_ns) / 1000;
+    uint64_t frozen_ns = tri_monotonic_ns(host->env) - give->frozen_ns;
+    give->shares.frozen_us = give->shares.are_live ? frozen_ns / 1000 : 0;
     int error = tri_registry_give(registry, &give->shares, give->epochs, &view);
     if (give->shares.are_live && (error == 0 || error == TR_INVALID)) {
         end_live(give, host, view, error);

@@ -36,7 +36,7 @@ SETTLE_S = 30
 
 # Seconds behind the lease; round trips of an idle host a second.
 FLOORS = {"cluster_takeover_s": 3, "cluster_restart_s": 6, "cluster_leave_s": 10,
-          "cluster_idle_transactions": 3}
+          "cluster_idle_transactions": 3, "cluster_drain_s": 10, "cluster_move_ms": 200}
 
 FLOW = """
 troupe: 1
@@ -46,6 +46,9 @@ workflows:
   main:
     inputs: {{items: [int]}}
     nodes: {{all: {{map: one_plan, with: {{item: $items}}}}}}
+  wide:
+    inputs: {{items: [int]}}
+    nodes: {{all: {{map: one, with: {{item: $items}}}}}}
 launch_plans: {{one_plan: {{workflow: one}}}}
 """
 
@@ -177,13 +180,38 @@ def leave(cluster):
     cluster.end("b", signal.SIGTERM).wait()
 
 
+def drain(cluster, n):
+    """How long a host with its share of N executions takes to give all, and their longest stand."""
+    cluster.launch(n)
+    drained = json.loads(cluster.troupe("drain", "b", "--wait", "-o", "json", "--store",
+                                        cluster.folder / "a"))
+    show("cluster_drain_s", n, drained["took_ms"] / 1000, "s")
+    until(lambda: cluster.ask("SELECT count(*) FROM partitions WHERE moved_us > 0") == "0", "open")
+    frozen_us = cluster.ask("SELECT max(frozen_us) FROM partitions")
+    show("cluster_drain_frozen_ms", n, int(frozen_us) / 1000, "ms")
+
+
+def move(cluster, n):
+    """How long one execution with N actors stands still when it moves."""
+    (cluster.folder / "inputs.json").write_text(json.dumps({"items": list(range(n))}))
+    cluster.troupe("submit", cluster.folder / "flow.yaml", "wide", "--name", "wide", "--inputs",
+                   cluster.folder / "inputs.json", "--store", cluster.folder / "a")
+    until(lambda: int(cluster.ask("SELECT count(*) FROM actors")) > n, "all elements are there")
+    told = json.loads(cluster.troupe("explain", "wide", "-o", "json", "--store",
+                                     cluster.folder / "a"))
+    to = next(name for name in HOSTS if name != told["host"])
+    moved = json.loads(cluster.troupe("move", "wide", "--to", to, "-o", "json", "--store",
+                                      cluster.folder / "a"))
+    show("cluster_move_ms", n, moved["frozen_us"] / 1000, "ms")
+
+
 def main():
     global TROUPE
     parser = argparse.ArgumentParser(description="Called by tests/bench/run.")
     parser.add_argument("--size", type=int, required=True)
     parser.add_argument("--milliseconds", type=int, default=200, help="not used: all take longer")
     parser.add_argument("--troupe", type=pathlib.Path, help="another program of ours")
-    parser.add_argument("--only", default="takeover,restart,leave")
+    parser.add_argument("--only", default="takeover,restart,leave,drain,move")
     arguments = parser.parse_args()
     TROUPE = arguments.troupe or TROUPE
     span = 15 + arguments.size // 200
@@ -199,6 +227,15 @@ def main():
             else:
                 cluster.begin(*HOSTS)
             last_of(cluster, arguments.size, f"cluster_{name}_s", act, lease_s)
+        finally:
+            cluster.close()
+    for name, measure in (("drain", drain), ("move", move)):
+        if name not in arguments.only.split(","):
+            continue
+        cluster = Cluster(span)
+        try:
+            cluster.begin(*HOSTS)
+            measure(cluster, arguments.size)
         finally:
             cluster.close()
 
