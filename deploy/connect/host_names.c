@@ -25,7 +25,8 @@ static void read_names(struct tr_host_names *names)
 {
     names->is_read = true;
     names->view = tr_alloc_zero(1, sizeof *names->view);
-    if (names->view != NULL && tr_reader_members(names->reader, names->view) != 0) {
+    bool is_there = names->reader != NULL && names->view != NULL;
+    if (!is_there || tr_reader_members(names->reader, names->view) != 0) {
         tr_free(names->view);
         names->view = NULL;
     }

@@ -15,7 +15,7 @@ struct tr_host_names {
     struct tri_member_view *view; /* NULL: none can be read */
 };
 
-/* The reader outlives them. */
+/* The reader outlives them; NULL: none can be read. */
 void tr_host_names_init(struct tr_host_names *names, struct tr_reader *reader);
 void tr_host_names_fini(struct tr_host_names *names);
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "actors/graph/document/report.h"
+#include "deploy/history/executions.h"
 #include "runtime/store_care.h"
 #include "runtime/store_open.h"
 #include "tests/support/postgres_server.h"
@@ -69,16 +70,24 @@ static void test_hosts_are_called_as_the_database_says(void **state)
 {
     (void)state;
     struct tr_host_names names;
+    struct tr_reader *reader = NULL;
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     begin();
     uint16_t first = join("a");
     uint16_t second = join("b");
-    tr_host_names_init(&names, folder);
+    if (tr_history_open(folder, explain, &reader) != 0) {
+        fail_msg("%s", explain);
+    }
+    tr_host_names_init(&names, reader);
     const struct tr_explain_hosts hosts = tr_host_names_explain(&names);
     assert_false(names.is_read);
     expect(&hosts, second, "host b");
     expect(&hosts, first, "host a");
     expect(&hosts, 77, "host 77");
+    assert_true(tr_host_names_has(&names, "b"));
+    assert_false(tr_host_names_has(&names, "c"));
     tr_host_names_fini(&names);
+    tr_reader_close(reader);
     help_folder_leave();
 }
 
@@ -86,7 +95,8 @@ static void test_where_nobody_says_they_have_numbers(void **state)
 {
     (void)state;
     struct tr_host_names names;
-    tr_host_names_init(&names, help_folder_enter());
+    (void)help_folder_enter();
+    tr_host_names_init(&names, NULL);
     const struct tr_explain_hosts hosts = tr_host_names_explain(&names);
     expect(&hosts, 2, "host 2");
     expect(NULL, 3, "host 3");
