@@ -552,7 +552,7 @@ class WebTest(AskingTest):
         self.assertEqual(tags[-1], tags[0][len(tags[0]) - len(tags[-1]):])
 
     def test_a_socket_that_somebody_else_has_wakes_nobody(self):
-        """As a process that is being started has it for a moment: closing alone leaves it in epoll."""
+        """As a process that is being started has it for a moment: it is in epoll until then."""
         self.begin()
         process = pathlib.Path(f"/proc/{self.serving.process.pid}")
 
