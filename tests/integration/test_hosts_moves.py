@@ -204,9 +204,9 @@ class LateHostTest(MovesTest):
     def test_a_host_that_is_ended_hands_over_first(self):
         self.serve_beside("a", "b")
         executions = self.gates(10, "a", "b")
-        begin = time.monotonic()
         self.served["a"].signal(signal.SIGTERM)
         status, _, stderr = self.served["a"].end()
+        begin = time.monotonic()
         self.assertEqual(status, 0)
         self.assertIn("handed over", stderr)
         wait_until(lambda: self.owned("b")["a"] == 0, "b has all")
