@@ -21,6 +21,7 @@
 #include "actors/services/launch_run.h"
 #include "actors/services/launcher_shard.h"
 #include "actors/store/index.h"
+#include "actors/store/task_name.h"
 #include "schemas/engine/retention.h"
 #include "schemas/engine/state_workflow.h"
 #include "schemas/runtime/archive.h"
@@ -373,6 +374,70 @@ static bool merge_labels(struct launch *launch, int *error)
     return *error == 0;
 }
 
+/* ------------------------------------------------- names that are free again */
+
+/*
+ * Whoever launches looks the name up in the history before. A launch may come late, from a host that
+ * was lost or could not be reached: then another one of that name may have begun and ended since,
+ * which neither the look nor the names that live can show. So a shard knows the names that were free
+ * last, and how many were free in all: a launch that was looked up longer ago than these reach is
+ * refused, and looked up again.
+ *
+ * Those that ended before the look are compared, too: what a host has acknowledged may come into
+ * the tables, where others look, a moment later.
+ */
+static uint64_t digest_of(struct tr_text name)
+{
+    return tr_fnv_64(TR_FNV_64_BEGIN, bytes_of(name));
+}
+
+/* The digest's place among those that ended last; NULL: it is not there. */
+static char *find_ended(struct tr_launcher_state *state, struct tr_text name)
+{
+    uint64_t digest = digest_of(name);
+    for (size_t at = 0; at < state->ended.size; at += sizeof digest) {
+        if (memcmp(state->ended.data + at, &digest, sizeof digest) == 0) {
+            return state->ended.data + at;
+        }
+    }
+    return NULL;
+}
+
+static void note_ended(struct tr_context *context, struct tr_launcher_state *state,
+                       struct tr_text name)
+{
+    uint64_t digest = digest_of(name);
+    size_t at = (size_t)(state->ended_count % TR_LAUNCHER_ENDED_MAX) * sizeof digest;
+    if (tr_launcher_has_shards(tr_engine_of(context))) {
+        memcpy(state->ended.data + at, &digest, sizeof digest);
+        state->ended_count++;
+        if (state->ended.size < at + sizeof digest) {
+            state->ended.size = (uint16_t)(at + sizeof digest);
+        }
+    }
+}
+
+/* Its history is forgotten: the name may be given again. */
+static void forget_ended(struct tr_launcher_state *state, struct tr_text name)
+{
+    char *place = find_ended(state, name);
+    if (place != NULL) {
+        memset(place, 0, sizeof(uint64_t));
+    }
+}
+
+static bool check_not_ended(struct launch *launch)
+{
+    uint64_t ended_since = launch->state->ended_count + 1 - launch->request.ended_count;
+    bool is_meant =
+        launch->request.ended_count != 0 && tr_launcher_has_shards(tr_engine_of(launch->context));
+    if (is_meant && find_ended(launch->state, launch->request.name) != NULL) {
+        return refuse(launch, TR_EXISTS, "an execution of this name has ended");
+    }
+    return !is_meant || ended_since <= TR_LAUNCHER_ENDED_MAX ||
+           refuse(launch, TR_BUSY, "its name was looked up too long ago; ask again");
+}
+
 /*
  * Whether no execution of this name lives. An engine's error is in `error`. A launch node that asks
  * twice has asked once: false without an error in the answer, which names what it began before.
@@ -387,7 +452,7 @@ static bool check_new(struct launch *launch, int *error)
     *error = tr_index_find(launch->context, &names, bytes_of(launch->request.name), &value);
     if (*error == TR_NOT_FOUND) {
         *error = 0;
-        return true;
+        return check_not_ended(launch);
     }
     uint64_t launching = launch->request.launching.key.serial;
     if (*error == 0) {
@@ -563,6 +628,7 @@ static int begin(struct launch *launch)
 static int answer(struct launch *launch, const struct tr_message *message, bool is_begun)
 {
     struct tr_ref launching = launch->request.launching;
+    launch->answer.ended_count = launch->state->ended_count + 1;
     if (!tr_key_is_none(launching.key)) {
         return is_begun ? 0
                         : tr_tell(launch->context, launching, &tr_launched_schema, &launch->answer);
@@ -636,6 +702,7 @@ static int forget(struct tr_context *context, struct tr_launcher_state *state,
     uint64_t count = 0;
     int error = tr_index_remove(context, &names, bytes_of(ended->name));
     keep_names(state, &names);
+    note_ended(context, state, ended->name);
     if (error == 0 && known->plan != 0) {
         error = count_by(context, state, plan_bytes(&plan), -1, &count);
     }
@@ -818,7 +885,7 @@ static int check_ended(struct tr_context *context, const struct tr_launcher_stat
 }
 
 /* The next one of the list: all of it goes, or some rows; TR_BUSY: it lives. */
-static int forget_next(struct tr_context *context, const struct tr_launcher_state *state,
+static int forget_next(struct tr_context *context, struct tr_launcher_state *state,
                        struct tr_cursor *cursor, const struct tr_forget_rows *forget)
 {
     uint64_t execution = tr_read_u64(cursor);
@@ -827,8 +894,11 @@ static int forget_next(struct tr_context *context, const struct tr_launcher_stat
     if (error != 0) {
         return error;
     }
-    return forget->is_part ? tr_forget_rows(context, forget->rows)
-                           : tr_history_forget(context, execution);
+    if (forget->is_part) {
+        return tr_forget_rows(context, forget->rows);
+    }
+    forget_ended(state, name);
+    return tr_history_forget(context, execution);
 }
 
 /*
@@ -836,7 +906,7 @@ static int forget_next(struct tr_context *context, const struct tr_launcher_stat
  * because it alone knows what lives, and handles one message at a time: no execution of the name
  * can begin between the check and the deletion.
  */
-static int handle_forget(struct tr_context *context, const struct tr_launcher_state *state,
+static int handle_forget(struct tr_context *context, struct tr_launcher_state *state,
                          const struct tr_message *message)
 {
     struct tr_forget_rows forget;

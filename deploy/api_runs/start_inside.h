@@ -26,6 +26,8 @@ struct tri_start {
     bool is_named;
     char name[TR_EXECUTION_NAME_BYTES];
     uint64_t graph; /* its number, while it is held */
+    struct tr_ref launcher;
+    uint64_t ended_count; /* of what was asked last (schemas/engine/flow.h) */
     uint32_t tries;
     struct tr_desk_job *waiting; /* for the end of this one, since they want its name */
 };

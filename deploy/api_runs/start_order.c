@@ -163,10 +163,19 @@ static const struct tr_plan *plan_of(struct tr_live *live, const struct tri_star
 
 static void take_launched(void *self, const struct tr_message *message, int reason);
 
-static int ask(struct tr_desk_job *job, struct tr_live *live)
+/*
+ * A shard says how many have ended: the history is looked at behind that (actors/services/
+ * launcher.c). A name that was made is nobody else's.
+ */
+static int look_up_late(struct tr_live *live, struct tri_start *start, char *words)
 {
-    const struct tri_start *start = job->order;
-    struct tr_ref launcher;
+    start->ended_count = start->is_named ? tr_live_ended_count(live, start->launcher) : 0;
+    return start->ended_count == 0 ? 0 : look_up(live, start, words);
+}
+
+static int ask(struct tr_desk_job *job, struct tr_live *live, char *words)
+{
+    struct tri_start *start = job->order;
     struct tr_launch launch = {
         .name = tr_text_of(start->name),
         .graph = {.data = start->row.data, .size = TR_GRAPH_HASH_BYTES},
@@ -180,12 +189,16 @@ static int ask(struct tr_desk_job *job, struct tr_live *live)
         .request = start->request,
     };
     int error = tr_live_launcher(live, start->project, start->domain, plan_of(live, start),
-                                 launch.name, &launcher);
+                                 launch.name, &start->launcher);
+    if (error == 0) {
+        error = look_up_late(live, start, words);
+    }
     if (error == 0) {
         error = tr_desk_audit(job, launch.name);
     }
+    launch.ended_count = start->ended_count;
     return error != 0 ? error
-                      : tr_host_ask_on(live->host, launcher, &tr_launch_schema, &launch,
+                      : tr_host_ask_on(live->host, start->launcher, &tr_launch_schema, &launch,
                                        take_launched, job);
 }
 
@@ -195,10 +208,13 @@ static void take_launched(void *self, const struct tr_message *message, int reas
     struct tri_start *start = job->order;
     struct tr_live *live = tr_desk_live(job->desk);
     struct tr_launched launched = {.error = reason};
-    char words[512] = "";
+    char words[TRI_STORE_EXPLAIN_BYTES] = "";
     int error = reason;
+    bool is_late = false;
     if (message != NULL) {
         error = tr_message_read(message, launched, &launched);
+        is_late =
+            error == 0 && tr_live_is_late(live, start->launcher, start->ended_count, &launched);
         error = error != 0 ? error : (int)launched.error;
         (void)snprintf(words, sizeof words, "%.*s", TRI_SHOWN(launched.message));
     }
@@ -206,9 +222,12 @@ static void take_launched(void *self, const struct tr_message *message, int reas
         answer(job, live);
         return;
     }
-    if (error == TR_EXISTS && !start->is_named && start->tries++ < TRIES_MAX) {
-        make_name(live, start);
-        error = ask(job, live);
+    bool is_taken = error == TR_EXISTS && !start->is_named;
+    if ((is_taken || is_late) && start->tries++ < TRIES_MAX) {
+        if (is_taken) {
+            make_name(live, start);
+        }
+        error = ask(job, live, words);
         if (error == 0) {
             return;
         }
@@ -233,7 +252,7 @@ static void carry_out(struct tr_desk_job *job, struct tr_live *live)
         error = keep_graph(live, start);
     }
     if (error == 0) {
-        error = ask(job, live);
+        error = ask(job, live, words);
     }
     if (error != 0) {
         fail(job, live, error, words);

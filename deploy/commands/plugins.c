@@ -115,7 +115,7 @@ static struct tr_backend backend_of(const struct plugins *plugins, const struct 
             return backends[i];
         }
     }
-    return (struct tr_backend){.jobs = 0};
+    return (struct tr_backend){.fault = tr_text_of(""), .version = tr_text_of("")};
 }
 
 static uint64_t calls_of(const struct tr_backend *backend)
@@ -240,7 +240,7 @@ static void add_watches(struct tr_table *table, const struct tr_backend *backend
     if (words.size > 0 && backend->version.size > 0) {
         tr_buffer_print(&words, " from %.*s", TRI_TEXT(backend->version));
     }
-    tr_table_print(table, "%.*s", (int)words.size, (const char *)words.data);
+    tr_table_print(table, "%.*s", TRI_SHOWN(tr_buffer_text(&words)));
     tr_buffer_fini(&words);
 }
 

@@ -87,6 +87,7 @@ struct tr_live {
     struct tr_arena tables; /* of the engine: what is known of plugins */
     struct tr_live_launcher *launchers;
     size_t launcher_count;
+    struct tr_live_ended ended[TR_LIVE_ENDED]; /* by launcher (launchers.h) */
     struct tr_ref schedules;
     struct tr_sweeper *sweeper;
     const char *keeper_command[TR_KEEPER_COMMAND_WORDS];

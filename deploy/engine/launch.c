@@ -124,14 +124,26 @@ static int look_up(struct tr_live *live, const struct begun *begun,
     return error;
 }
 
+/* A question to a launcher, and what comes of it. */
+struct asking {
+    struct tr_live *live;
+    struct tr_ref launcher;
+    uint64_t ended_count; /* as in the launch */
+    bool is_late;         /* it is to be looked up and asked again */
+    struct tr_launch_outcome *outcome;
+};
+
 /* What the launcher says. */
 static void take_launched(void *self, const struct tr_message *message)
 {
-    struct tr_launch_outcome *outcome = self;
+    struct asking *asking = self;
+    struct tr_launch_outcome *outcome = asking->outcome;
     struct tr_launched launched;
     if (tr_message_read(message, launched, &launched) != 0) {
         return;
     }
+    asking->is_late =
+        tr_live_is_late(asking->live, asking->launcher, asking->ended_count, &launched);
     outcome->execution = launched.execution.key.group;
     outcome->is_new = launched.error == 0;
     outcome->is_busy = launched.error == TR_BUSY;
@@ -162,13 +174,12 @@ static void explain_silence(const struct tr_live *live, int error,
     }
 }
 
-static int ask_launcher(struct tr_live *live, const struct begun *begun,
-                        struct tr_launch_outcome *outcome)
+/* One question to the launcher. */
+static int ask_once(struct tr_live *live, const struct begun *begun, struct asking *asking)
 {
     const struct tr_order *order = begun->order;
     const struct tr_graph *graph = begun->graph;
-    const struct tr_plan *plan = order->plan == TR_GRAPH_NONE ? NULL : &graph->plans[order->plan];
-    struct tr_ref launcher;
+    struct tr_launch_outcome *outcome = asking->outcome;
     struct tr_launch launch = {
         .name = tr_text_of(outcome->name),
         .graph = {.data = graph->hash, .size = TR_GRAPH_HASH_BYTES},
@@ -180,17 +191,41 @@ static int ask_launcher(struct tr_live *live, const struct begun *begun,
         .recovery = order->recovery,
         .labels = order->labels,
         .request = order->request,
+        .ended_count = asking->ended_count,
     };
-    int error = tr_live_launcher(live, graph->project, graph->domain, plan, launch.name, &launcher);
-    if (error == 0) {
-        error = tr_host_ask(live->host, launcher, &tr_launch_schema, &launch, 0, take_launched,
-                            outcome);
-    }
+    asking->is_late = false;
+    int error = tr_host_ask(live->host, asking->launcher, &tr_launch_schema, &launch, 0,
+                            take_launched, asking);
     if (error != 0) {
         explain_silence(live, error, outcome);
         return error;
     }
     return outcome->is_new ? 0 : outcome->is_busy ? TR_BUSY : TR_EXISTS;
+}
+
+/* A shard says how many have ended: the history is looked at behind that (launcher.c). */
+static int ask_launcher(struct tr_live *live, const struct begun *begun,
+                        struct tr_launch_outcome *outcome)
+{
+    const struct tr_order *order = begun->order;
+    const struct tr_graph *graph = begun->graph;
+    const struct tr_plan *plan = order->plan == TR_GRAPH_NONE ? NULL : &graph->plans[order->plan];
+    struct asking asking = {.live = live, .is_late = true, .outcome = outcome};
+    int error = tr_live_launcher(live, graph->project, graph->domain, plan,
+                                 tr_text_of(outcome->name), &asking.launcher);
+    if (error != 0) {
+        explain_silence(live, error, outcome);
+        return error;
+    }
+    for (unsigned i = 0; asking.is_late && i < TRIES_MAX; i++) {
+        asking.ended_count = tr_live_ended_count(live, asking.launcher);
+        error = asking.ended_count == 0 ? 0 : look_up(live, begun, outcome);
+        if (error != 0) {
+            return error;
+        }
+        error = ask_once(live, begun, &asking);
+    }
+    return error;
 }
 
 /* Keeps the graph and asks the launcher, while it is in the graph registry. */

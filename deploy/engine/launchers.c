@@ -10,6 +10,7 @@
 #include "deploy/common/clock.h"
 #include "deploy/engine/assemble.h"
 #include "deploy/graphs/graphs.h"
+#include "schemas/engine/state_workflow.h"
 #include "runtime/memory.h"
 
 static int find_or_spawn(struct tr_live *live, const char *name, struct tr_ref *launcher)
@@ -57,6 +58,32 @@ int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_tex
         *launcher = wanted.ref;
     }
     return error;
+}
+
+static struct tr_live_ended *ended_of(const struct tr_live *live, struct tr_ref launcher)
+{
+    uint64_t place = launcher.key.group ^ launcher.key.group >> 32 ^ launcher.key.serial;
+    return (struct tr_live_ended *)(uintptr_t)&live->ended[place % TR_LIVE_ENDED];
+}
+
+uint64_t tr_live_ended_count(const struct tr_live *live, struct tr_ref launcher)
+{
+    const struct tr_live_ended *ended = ended_of(live, launcher);
+    if (!tr_launcher_has_shards(live->engine)) {
+        return 0;
+    }
+    return tr_key_equal(ended->launcher, launcher.key) ? ended->count : 1;
+}
+
+bool tr_live_is_late(struct tr_live *live, struct tr_ref launcher, uint64_t ended_count,
+                     const struct tr_launched *launched)
+{
+    if (launched->ended_count != 0) {
+        *ended_of(live, launcher) =
+            (struct tr_live_ended){.launcher = launcher.key, .count = launched->ended_count};
+    }
+    return launched->error == TR_BUSY && ended_count != 0 &&
+           launched->ended_count - ended_count > TR_LAUNCHER_ENDED_MAX;
 }
 
 /*

@@ -10,6 +10,13 @@
 
 struct tr_live;
 
+/* What a shard has said last. One of another shard in its place costs one question more. */
+#define TR_LIVE_ENDED 256U
+struct tr_live_ended {
+    struct tr_key launcher;
+    uint64_t count;
+};
+
 /* A launcher that is known: one that is alone. */
 struct tr_live_launcher {
     char name[TR_LAUNCHER_NAME_BYTES];
@@ -23,6 +30,19 @@ struct tr_live_launcher {
 TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
                                  struct tr_text domain, const struct tr_plan *plan,
                                  struct tr_text name, struct tr_ref *launcher);
+
+/*
+ * What a launch says that was looked up in the history behind this (its `ended_count`); 0: the
+ * launcher is no shard, and hears of nothing late.
+ */
+uint64_t tr_live_ended_count(const struct tr_live *live, struct tr_ref launcher);
+
+/*
+ * Remembers what a launcher answers for later launches. Whether it has refused one of that count
+ * only since it was looked up too long ago: then it is worth asking again at once.
+ */
+bool tr_live_is_late(struct tr_live *live, struct tr_ref launcher, uint64_t ended_count,
+                     const struct tr_launched *launched);
 
 /*
  * Keeps a graph: it is committed with or before what the engine is asked to begin from now on.

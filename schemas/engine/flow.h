@@ -79,6 +79,9 @@ enum tr_failure_kind {
  *
  * The last three are how the tasks of the execution run, as node_start has them. From a launch node
  * they are those of its own execution, over which the launch plan wins; else they win over it.
+ *
+ * `ended_count` is that of the last `launched` before the name was looked up in the history, or 1:
+ * of a shard of launchers, that may hear of the launch late. 0: nobody else gives such a name.
  */
 #define TR_REQUEST_BYTES_MAX (32U << 10)
 #define TR_RUN_ENVIRONMENT_BYTES_MAX 8192U
@@ -102,7 +105,8 @@ enum tr_failure_kind {
     FIELD(bytes, request, 2, TR_REDACTED) \
     FIELD(any, environment, 3, 0)         \
     FIELD(text, raw_output_prefix, 3, 0)  \
-    FIELD(u8, interruptible, 3, 0)
+    FIELD(u8, interruptible, 3, 0)        \
+    FIELD(u64, ended_count, 4, 0)
 
 /*
  * What an actor was told and cannot handle before its host has read a graph: to the one that keeps
@@ -120,11 +124,15 @@ enum tr_failure_kind {
     FIELD(i64, error, 1, 0)                \
     FIELD(text, message, 1, 0)
 
-/* `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. */
+/*
+ * `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. From a launcher
+ * `ended_count` is how many of its executions have ended, and one more: for later launches.
+ */
 #define TR_LAUNCHED_FIELDS(FIELD, ARRAY) \
     FIELD(i64, error, 1, 0)              \
     FIELD(ref, execution, 1, 0)          \
-    FIELD(text, message, 1, 0)
+    FIELD(text, message, 1, 0)           \
+    FIELD(u64, ended_count, 2, 0)
 
 /* From an execution's root to its launcher, at the very end: `graph` is the first 8 bytes. */
 #define TR_EXECUTION_ENDED_FIELDS(FIELD, ARRAY) \
@@ -432,10 +440,10 @@ enum tr_failure_kind {
 #define TR_EXECUTION_ARCHIVED_FIELDS(FIELD, ARRAY) FIELD(i64, error, 1, 0)
 
 #define TR_FLOW_SCHEMAS(S)                                                                    \
-    S(launch, 400, TR_MESSAGE, 3, TR_DURABLE, TR_LAUNCH_FIELDS)                               \
+    S(launch, 400, TR_MESSAGE, 4, TR_DURABLE, TR_LAUNCH_FIELDS)                               \
     S(archive_execution, 485, TR_MESSAGE, 1, TR_DURABLE, TR_ARCHIVE_EXECUTION_FIELDS)         \
     S(execution_archived, 486, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ARCHIVED_FIELDS)      \
-    S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                          \
+    S(launched, 401, TR_MESSAGE, 2, TR_PRIORITY, TR_LAUNCHED_FIELDS)                          \
     S(graph_wait, 436, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_WAIT_FIELDS)                      \
     S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)            \
     S(node_start, 403, TR_MESSAGE, 3, TR_DURABLE, TR_NODE_START_FIELDS)                       \

@@ -9,13 +9,19 @@
 
 #include "schemas/codec/field.h"
 
-/* The buckets of an index: count, and bytes in all of them. */
+/*
+ * The buckets of an index: count, and bytes in all of them. Of a shard also how many executions have
+ * ended, and digests of the names of the last ones, of 8 bytes each, in turn.
+ */
+#define TR_LAUNCHER_ENDED_MAX 64U
 #define TR_LAUNCHER_STATE_FIELDS(FIELD, ARRAY) \
     FIELD(u64, live, 1, 0)                     \
     FIELD(u32, name_buckets, 1, 0)             \
     FIELD(u64, name_bytes, 1, 0)               \
     FIELD(u32, graph_buckets, 1, 0)            \
-    FIELD(u64, graph_bytes, 1, 0)
+    FIELD(u64, graph_bytes, 1, 0)              \
+    FIELD(u64, ended_count, 2, 0)              \
+    ARRAY(bytes, ended, TR_LAUNCHER_ENDED_MAX * 8, 2, 0)
 
 /*
  * `body` is the place of what is kept, in a version; its `graph` is asked for by `call` (0: later),
@@ -85,7 +91,7 @@
     FIELD(u32, parallelism, 2, 0)  /* nodes at once; 0: as the workflow says */
 
 #define TR_STATE_WORKFLOW_SCHEMAS(S)                                       \
-    S(launcher_state, 100, TR_STATE, 1, 0, TR_LAUNCHER_STATE_FIELDS)       \
+    S(launcher_state, 100, TR_STATE, 2, 0, TR_LAUNCHER_STATE_FIELDS)       \
     S(graph_fetch_state, 117, TR_STATE, 1, 0, TR_GRAPH_FETCH_STATE_FIELDS) \
     S(workflow_state, 101, TR_STATE, 2, 0, TR_WORKFLOW_STATE_FIELDS)
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "runtime/memory.h"
+#include "schemas/engine/state_workflow.h"
 #include "tests/support/flow.h"
 
 static const char definition[] =
@@ -96,6 +97,48 @@ static void test_names_last_over_crashes(void **state)
     assert_int_equal(flow->launch_error, TR_EXISTS);
     flow_finish(flow);
     assert_int_equal(flow_phase(flow, "one"), TR_EXECUTION_SUCCEEDED);
+    flow_free(flow);
+}
+
+static int ask_again(struct flow *flow, const char *name, uint64_t ended_count)
+{
+    struct tr_launch request = request_of(flow, name);
+    request.ended_count = ended_count;
+    flow_ask(flow, &request);
+    return flow->launch_error;
+}
+
+/*
+ * The client's launch was lost with its host, he has asked another one, that has run, and now the
+ * lost one comes. Whoever has looked the name up since then may give it again.
+ */
+static void test_a_launch_that_comes_late_begins_nothing(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new(definition);
+    char name[32];
+    flow->engine->launcher_shards = 2;
+    assert_int_equal(ask_again(flow, "one", 1), 0);
+    assert_int_equal(ask_again(flow, "one", 1), TR_EXISTS); /* it runs */
+    flow_finish(flow);
+    assert_int_equal(ask_again(flow, "one", 1), TR_EXISTS);
+    assert_int_equal(ask_again(flow, "one", 2), TR_EXISTS); /* the tables may lag behind */
+    flow_crash(flow);
+    assert_int_equal(ask_again(flow, "one", 1), TR_EXISTS);
+    for (uint64_t i = 1; i <= TR_LAUNCHER_ENDED_MAX; i++) {
+        snprintf(name, sizeof name, "other-%d", (int)i);
+        assert_int_equal(ask_again(flow, name, i + 1), 0);
+        flow_finish(flow);
+    }
+    assert_int_equal(ask_again(flow, "one", 1), TR_BUSY);
+    assert_int_equal(ask_again(flow, "one", 1000), TR_BUSY); /* of another life of the store */
+    assert_int_equal(ask_again(flow, "one", TR_LAUNCHER_ENDED_MAX + 2), 0);
+    flow_finish(flow);
+    assert_int_equal(ask_again(flow, "one", 0), 0); /* nobody else gives it */
+    flow_finish(flow);
+    flow->engine->launcher_shards = 0;
+    assert_int_equal(ask_again(flow, "one", 1), 0); /* nothing comes late to one that is alone */
+    flow_finish(flow);
     flow_free(flow);
 }
 
@@ -372,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_a_name_is_taken_while_it_lives),
         cmocka_unit_test(test_a_launch_node_that_asks_twice_asks_once),
         cmocka_unit_test(test_names_last_over_crashes),
+        cmocka_unit_test(test_a_launch_that_comes_late_begins_nothing),
         cmocka_unit_test(test_what_cannot_be_launched_is_refused),
         cmocka_unit_test(test_labels_are_merged),
         cmocka_unit_test(test_executions_of_a_plan_are_bounded),
