@@ -15,8 +15,8 @@
 #define TR_MAPPED_BYTES (4U << 20)
 
 /*
- * As much may lie free at the end of a heap before it is given back (tr_memory_begin): by default it
- * is 128 KiB, and what a burst of commits frees would be mapped and cleared again by the next one.
+ * As much may lie free at the end of a heap before it is given back (tr_memory_begin): by default
+ * it is 128 KiB, and what a burst of commits frees would be mapped and cleared again by the next.
  */
 #define TR_TRIMMED_BYTES (16U << 20)
 

@@ -377,11 +377,11 @@ static bool merge_labels(struct launch *launch, int *error)
 /* ------------------------------------------------- names that are free again */
 
 /*
- * Whoever launches looks the name up in the history before. A launch may come late, from a host that
- * was lost or could not be reached: then another one of that name may have begun and ended since,
- * which neither the look nor the names that live can show. So a shard knows the names that were free
- * last, and how many were free in all: a launch that was looked up longer ago than these reach is
- * refused, and looked up again.
+ * Whoever launches looks the name up in the history before. A launch may come late, from a host
+ * that was lost or could not be reached: then another one of that name may have begun and ended
+ * since, which neither the look nor the names that live can show. So a shard knows the names that
+ * were free last, and how many were free in all: a launch that was looked up longer ago than these
+ * reach is refused, and looked up again.
  *
  * Those that ended before the look are compared, too: what a host has acknowledged may come into
  * the tables, where others look, a moment later.

@@ -164,8 +164,8 @@ static const struct tr_plan *plan_of(struct tr_live *live, const struct tri_star
 static void take_launched(void *self, const struct tr_message *message, int reason);
 
 /*
- * A shard says how many have ended: the history is looked at behind that (actors/services/
- * launcher.c). A name that was made is nobody else's.
+ * A shard says how many have ended: the history is looked at behind that
+ * (actors/services/launcher.c). A name that was made is nobody else's.
  */
 static int look_up_late(struct tr_live *live, struct tri_start *start, char *words)
 {

@@ -203,7 +203,7 @@ static int ask_once(struct tr_live *live, const struct begun *begun, struct aski
     return outcome->is_new ? 0 : outcome->is_busy ? TR_BUSY : TR_EXISTS;
 }
 
-/* A shard says how many have ended: the history is looked at behind that (launcher.c). */
+/* A shard says how many have ended: the history is looked at behind that. */
 static int ask_launcher(struct tr_live *live, const struct begun *begun,
                         struct tr_launch_outcome *outcome)
 {

@@ -10,8 +10,8 @@
 #include "deploy/common/clock.h"
 #include "deploy/engine/assemble.h"
 #include "deploy/graphs/graphs.h"
-#include "schemas/engine/state_workflow.h"
 #include "runtime/memory.h"
+#include "schemas/engine/state_workflow.h"
 
 static int find_or_spawn(struct tr_live *live, const char *name, struct tr_ref *launcher)
 {

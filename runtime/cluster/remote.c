@@ -249,10 +249,10 @@ static void note_waits(struct tri_worker *worker, const struct tri_actor *actor)
 }
 
 /*
- * What is in a mailbox already: answers to questions, and DOWNs of monitors, by the kind of the edge
- * that waits for them, and its number. The link failed after these, and reporting a failure too
- * would give one question two answers. It is read once for all edges of an actor, of which there
- * may be thousands.
+ * What is in a mailbox already: answers to questions, and DOWNs of monitors, by the kind of the
+ * edge that waits for them, and its number. The link failed after these, and reporting a failure
+ * too would give one question two answers. It is read once for all edges of an actor, of which
+ * there may be thousands.
  */
 static void read_news(const struct tri_actor *actor, struct tri_key_map *news)
 {

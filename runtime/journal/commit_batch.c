@@ -377,9 +377,9 @@ void tri_commit_batch_finish(struct tri_commit_batch *batch)
 }
 
 /*
- * A deletion of rows keeps its place among the rows of its record by its turn: the row that was put
- * behind it may lie before it, in the place of one that was put earlier. Nothing else depends on the
- * order.
+ * A deletion of rows keeps its place among the rows of its record by its turn: the row that was
+ * put behind it may lie before it, in the place of one that was put earlier. Nothing else depends
+ * on the order.
  */
 void tri_commit_batch_finish_unsorted(struct tri_commit_batch *batch)
 {

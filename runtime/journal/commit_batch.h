@@ -27,8 +27,8 @@ struct tri_commit_batch {
 TR_MUST_USE int tri_commit_batch_add(struct tri_commit_batch *batch, const struct tri_op *op);
 
 /*
- * Drops cancelled operations and sorts the rest as a store's tables need it; afterwards only `clear`
- * may be called.
+ * Drops cancelled operations and sorts the rest as a store's tables need it; afterwards only
+ * `clear` may be called.
  */
 void tri_commit_batch_finish(struct tri_commit_batch *batch);
 

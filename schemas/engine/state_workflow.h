@@ -10,8 +10,8 @@
 #include "schemas/codec/field.h"
 
 /*
- * The buckets of an index: count, and bytes in all of them. Of a shard also how many executions have
- * ended, and digests of the names of the last ones, of 8 bytes each, in turn.
+ * The buckets of an index: count, and bytes in all of them. Of a shard also how many executions
+ * have ended, and digests of the names of the last ones, of 8 bytes each, in turn.
  */
 #define TR_LAUNCHER_ENDED_MAX 64U
 #define TR_LAUNCHER_STATE_FIELDS(FIELD, ARRAY) \

@@ -117,6 +117,12 @@ static struct tri_member see(struct tri_registry *registry, uint64_t number)
     return *found;
 }
 
+static void close_both(struct tri_registry *one, struct tri_registry *other)
+{
+    tri_registry_close(one);
+    tri_registry_close(other);
+}
+
 static void test_hosts_join_and_are_seen(void **state)
 {
     struct world world = world_of(state);
@@ -140,8 +146,7 @@ static void test_hosts_join_and_are_seen(void **state)
     assert_int_equal(view.owner, second->self);
     assert_int_equal(tri_member_view_find(&view, second->self)->owned, 1);
     assert_int_equal(tri_member_view_find(&view, first->self)->owned, 0);
-    tri_registry_close(first);
-    tri_registry_close(second);
+    close_both(first, second);
     world_end(&world);
 }
 
@@ -155,8 +160,7 @@ static void test_a_look_is_a_beat(void **state)
     (void)look(first);
     (void)look(first);
     assert_int_equal(see(looking, first->self).signs.beat, before + 2);
-    tri_registry_close(first);
-    tri_registry_close(looking);
+    close_both(first, looking);
     world_end(&world);
 }
 
@@ -174,8 +178,7 @@ static void test_a_host_that_comes_back(void **state)
     error = error == TR_BUSY ? tri_registry_look(first, &view) : error;
     assert_int_equal(error, 0);
     assert_int_equal(see(again, again->self).signs.beat, beat + 1);
-    tri_registry_close(first);
-    tri_registry_close(again);
+    close_both(first, again);
     world_end(&world);
 }
 
@@ -194,8 +197,7 @@ static void test_names_are_unique(void **state)
     assert_int_equal(tri_registry_join(second, &member), 0);
     assert_int_equal(look(first).count, 2);
     assert_string_equal(see(first, second->self).name, "c");
-    tri_registry_close(first);
-    tri_registry_close(second);
+    close_both(first, second);
     world_end(&world);
 }
 
@@ -220,8 +222,7 @@ static void test_taking_the_work(void **state)
     (void)look(first);
     assert_int_equal(see(second, first->self).signs.beat, beat);
     assert_int_equal(look(second).owner, second->self);
-    tri_registry_close(first);
-    tri_registry_close(second);
+    close_both(first, second);
     world_end(&world);
 }
 
@@ -246,8 +247,7 @@ static void test_who_lives_is_not_fenced(void **state)
     assert_int_equal(look(second).owner, first->self);
     assert_int_equal(see(second, first->self).state, TRI_MEMBER_UP);
     assert_int_equal(tri_registry_take(second, &seen, NULL, "now"), 0);
-    tri_registry_close(first);
-    tri_registry_close(second);
+    close_both(first, second);
     world_end(&world);
 }
 
@@ -263,8 +263,7 @@ static void test_one_of_two_takes_it(void **state)
     assert_int_equal(tri_registry_take(second, &seen, NULL, "second"), TR_CLOSED);
     assert_int_equal(look(second).owner, third->self);
     assert_string_equal(see(second, first->self).why, "third");
-    tri_registry_close(first);
-    tri_registry_close(second);
+    close_both(first, second);
     tri_registry_close(third);
     world_end(&world);
 }
@@ -316,10 +315,8 @@ static void test_partitions_are_divided(void **state)
     assert_int_equal(tri_member_view_find(&now, taker->self)->owned, 3);
     assert_int_equal(tri_member_view_find(&now, lost->self)->owned, 0);
     assert_int_equal(tri_member_view_find(&now, lost->self)->state, TRI_MEMBER_DEAD);
-    tri_registry_close(lost);
-    tri_registry_close(taker);
-    tri_registry_close(third);
-    tri_registry_close(left);
+    close_both(lost, taker);
+    close_both(third, left);
     world_end(&world);
 }
 
@@ -385,8 +382,7 @@ static void test_empty_partitions_are_found(void **state)
     const struct tri_member seen = see(second, first->self);
     assert_int_equal(tri_registry_take(second, &seen, NULL, "silent"), 0);
     assert_int_equal(tri_registry_vacant(first, vacant, &view), TR_FENCED);
-    tri_registry_close(first);
-    tri_registry_close(second);
+    close_both(first, second);
     world_end(&world);
 }
 
@@ -429,8 +425,7 @@ static void test_partitions_are_given(void **state)
     assert_int_equal(tri_registry_take(first, &other, NULL, "silent"), 0);
     assert_int_equal(tri_registry_give(first, &shares, seen.epochs, &view), 0);
     assert_int_equal(see(first, first->self).owned, 4);
-    tri_registry_close(first);
-    tri_registry_close(second);
+    close_both(first, second);
     tri_registry_close(left);
     world_end(&world);
 }
@@ -449,8 +444,7 @@ static void test_who_was_fenced_gives_nothing(void **state)
     const struct tri_member_shares shares = {.count = 1, .hosts = {third->self}};
     assert_int_equal(tri_registry_give(first, &shares, before.epochs, &view), TR_FENCED);
     assert_int_equal(look(second).owner, second->self);
-    tri_registry_close(first);
-    tri_registry_close(second);
+    close_both(first, second);
     tri_registry_close(third);
     world_end(&world);
 }
@@ -471,10 +465,8 @@ static void test_slots_are_given(void **state)
     struct tri_registry *again = join(&world, "c");
     assert_int_equal(see(first, fourth->self).slot, 1);
     assert_int_equal(see(first, again->self).slot, 2);
-    tri_registry_close(first);
-    tri_registry_close(second);
-    tri_registry_close(third);
-    tri_registry_close(fourth);
+    close_both(first, second);
+    close_both(third, fourth);
     tri_registry_close(again);
     world_end(&world);
 }
@@ -510,8 +502,7 @@ static void test_where_hosts_listen(void **state)
     error = error == TR_BUSY ? tri_registry_listen(first, "tcp://10.0.0.1:7", keys[0]) : error;
     assert_int_equal(error, 0);
     expect_listens(second, first->self, "tcp://10.0.0.1:8", keys[1]);
-    tri_registry_close(first);
-    tri_registry_close(second);
+    close_both(first, second);
     tri_registry_close(again);
     world_end(&world);
 }
@@ -530,8 +521,7 @@ static void test_who_leaves_is_taken_at_once(void **state)
     assert_int_equal(tri_registry_take(second, &seen, NULL, "it had left"), 0);
     assert_int_equal(see(second, first->self).state, TRI_MEMBER_LEFT);
     assert_int_equal(look(second).owner, second->self);
-    tri_registry_close(first);
-    tri_registry_close(second);
+    close_both(first, second);
     world_end(&world);
 }
 
@@ -552,8 +542,7 @@ static void test_forgetting(void **state)
     struct tri_registry *again = join(&world, "a");
     assert_true(again->self > second->self); /* a number is given once */
     assert_int_equal(tri_registry_forget(second, again->self), TR_INVALID); /* it is up */
-    tri_registry_close(first);
-    tri_registry_close(second);
+    close_both(first, second);
     tri_registry_close(again);
     world_end(&world);
 }
@@ -569,20 +558,24 @@ static struct world world_with_store(enum stand_kind kind, char folder[SCRIPTED_
 }
 
 /* As a host that works beside others. */
-static struct tri_store *open_in(struct stand *stand, const char *folder)
+static int try_open_in(struct stand *stand, const char *folder, char *explain,
+                       struct tri_store **store)
 {
-    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     const struct tri_store_member member = {.blobs = "", .is_beside = true};
     struct tri_store_options options = stand_options(stand);
-    struct tri_store *store = NULL;
     options.member = &member;
     options.folder = folder;
     options.locator = stand->locator;
-    int error = tri_store_open(&options, explain, &store);
-    if (error != 0) {
-        print_error("%s\n", explain);
+    return tri_store_open(&options, explain, store);
+}
+
+static struct tri_store *open_in(struct stand *stand, const char *folder)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tri_store *store = NULL;
+    if (try_open_in(stand, folder, explain, &store) != 0) {
+        fail_msg("%s", explain);
     }
-    assert_int_equal(error, 0);
     return store;
 }
 
@@ -627,26 +620,12 @@ static void test_an_earlier_format_gets_links(void **state)
     struct tri_registry *again = join(&world, "a");
     assert_int_equal(tri_registry_listen(again, "tcp://10.0.0.1:7", key), 0);
     expect_listens(looking, again->self, "tcp://10.0.0.1:7", key);
-    tri_registry_close(gone);
-    tri_registry_close(first);
-    tri_registry_close(second);
-    tri_registry_close(looking);
-    tri_registry_close(again);
+    struct tri_registry *const all[] = {gone, first, second, looking, again};
+    for (size_t i = 0; i < TR_COUNT_OF(all); i++) {
+        tri_registry_close(all[i]);
+    }
     scripted_folder_remove(folder);
     stand_free(world.stand);
-}
-
-static int try_open_in(struct stand *stand, const char *folder, char *explain)
-{
-    const struct tri_store_member member = {.blobs = "", .is_beside = true};
-    struct tri_store_options options = stand_options(stand);
-    struct tri_store *store = NULL;
-    options.member = &member;
-    options.folder = folder;
-    options.locator = stand->locator;
-    int error = tri_store_open(&options, explain, &store);
-    tri_store_close(store);
-    return error;
 }
 
 /* What it would write, and say to the others, they could not read. */
@@ -658,17 +637,18 @@ static void test_no_host_of_a_later_version_works_beside_earlier_ones(void **sta
     (void)state;
     struct world world = world_with_store(STAND_POSTGRES, folder);
     struct tri_store_options options = stand_options(world.stand);
+    struct tri_store *store = NULL;
     tri_store_close(open_in(world.stand, folder)); /* it has left, with all partitions */
     struct tri_registry *earlier = join(&world, "earlier");
     assert_int_equal(tri_registry_listen(earlier, "tcp://10.0.0.1:7", key), 0);
     stand_spoil(world.stand, TO_FORMAT_5 " UPDATE troupe SET format = 5");
-    assert_int_equal(try_open_in(world.stand, folder, explain), TR_STORE_LOCKED);
+    assert_int_equal(try_open_in(world.stand, folder, explain, &store), TR_STORE_LOCKED);
     assert_non_null(strstr(explain, "host earlier works on the schema"));
     options.locator = world.stand->locator;
     assert_int_equal(tri_store_settle(&options, 1, explain), TR_STORE_LOCKED);
     assert_non_null(strstr(explain, "end all hosts, and then start them with this version"));
     assert_int_equal(tri_registry_leave(earlier), 0);
-    assert_int_equal(try_open_in(world.stand, folder, explain), 0);
+    tri_store_close(open_in(world.stand, folder));
     tri_registry_close(earlier);
     scripted_folder_remove(folder);
     stand_free(world.stand);
@@ -973,8 +953,7 @@ static void test_who_looks_hears_of_changes(void **state)
     assert_true(hears(first, 10000));
     assert_int_equal(tri_registry_leave(second), 0);
     assert_true(hears(first, 10000));
-    tri_registry_close(second);
-    tri_registry_close(first);
+    close_both(second, first);
     stand_free(world.stand);
 }
 
