@@ -317,10 +317,11 @@ const struct tr_command tr_command_hosts = {
     .words = "[forget NAME | key]",
     .choices = "forget|key",
     .text =
-        "Of the hosts that `troupe serve` was started on with one store in PostgreSQL, one is\n"
-        "up and has the work; the others stand by, have left, are silent for longer than their\n"
-        "lease (suspected), or were fenced by another (dead), and why. GROUPS is how many of the\n"
-        "partitions of all groups a host has. deploy/HOSTS.md says more.\n"
+        "Of the hosts that `troupe serve` was started on with one store in PostgreSQL, those that\n"
+        "are up share the work, or one has all of it and others stand by; the rest are joining,\n"
+        "drained, have left, are silent for longer than their lease (suspected), or were fenced\n"
+        "by another (dead), and why. GROUPS is how many of the partitions of all groups a host\n"
+        "has. deploy/HOSTS.md says more.\n"
         "forget NAME   one that will never be back: what it ran begins anew. It says that\n"
         "              nothing of that host runs any more.\n"
         "key           what the settings of hosts need so that this user may come to them over\n"
