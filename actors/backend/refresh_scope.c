@@ -194,13 +194,25 @@ void tri_refresh_scope_caught_up(struct tri_refresh *refresh, struct tri_group_r
     }
 }
 
-/* A watch that was refused before it had shown what there is: lists come in its place. */
+/*
+ * A watch that was refused before it had shown what there is goes on as a list: who has become
+ * known since it was asked for is not missing there, as if it had been a list from the beginning.
+ */
+static void go_on_by_pages(struct tri_group_row *scope)
+{
+    scope->is_paged = true;
+    scope->is_begun = false;
+    scope->lists++; /* what it has shown may be gone by now */
+}
+
 int tri_refresh_scope_begin_anew(struct tri_refresh *refresh, struct tri_group_row *scope)
 {
-    scope->list_ms = scope->is_listing ? 0 : scope->list_ms; /* nobody is missing in half a list */
-    scope->is_paged = scope->is_paged || scope->is_begun;
-    scope->is_begun = false;
-    scope->is_listing = false;
+    if (scope->is_begun) {
+        go_on_by_pages(scope);
+    } else {
+        scope->list_ms = scope->is_listing ? 0 : scope->list_ms; /* half a list: none is missing */
+        scope->is_listing = false;
+    }
     int error = tri_refresh_blob_set(refresh, &scope->page, (struct tr_bytes){0});
     return error != 0 ? error : tri_refresh_blob_set(refresh, &scope->cursor, (struct tr_bytes){0});
 }
