@@ -2,10 +2,11 @@
 """Pods with a finalizer: their end is heard whoever deletes them, and none is left behind."""
 
 import signal
+import subprocess
 import unittest
 
 from kubernetes import LONG_S, KubernetesTest
-from program import wait_until
+from program import PROGRAM, wait_until
 
 SIZE = 20
 
@@ -28,6 +29,10 @@ class FinalizerTest(KubernetesTest):
 
     def resume(self):
         return self.start("resume", "it", "-q", "-o", "json")
+
+    def answers(self):
+        return subprocess.run([PROGRAM, "ping"], cwd=self.folder, env=self.environment(),
+                              capture_output=True, check=False).returncode == 0
 
     def assert_each_once(self):
         counters = self.all_gone()
@@ -71,6 +76,7 @@ class FinalizerTest(KubernetesTest):
         self.double.wait(running=SIZE - SIZE // 2)
         self.kill(running)
         running = self.resume()
+        wait_until(self.answers, "the engine answers")
         self.troupe("abort", "it")
         running.end(LONG_S)
         self.assert_each_once()
