@@ -167,20 +167,26 @@ int tri_refresh_scope_leave(struct tri_refresh *refresh, struct tri_group_row *g
 
 /* ------------------------------------------------------------------- lists */
 
+/* What was listed is of an earlier one. 0 is none. */
+static void number_list(struct tri_group_row *scope)
+{
+    scope->lists = scope->lists == UINT8_MAX ? 1 : (uint8_t)(scope->lists + 1);
+}
+
 bool tri_refresh_scope_begins(const struct tri_refresh *refresh, struct tri_group_row *scope)
 {
     if (refresh->watched == NULL || !is_scope(scope) || scope->cursor != 0) {
         return false;
     }
-    if (scope->is_begun) { /* it broke off: what it has shown may be gone by now */
-        scope->is_listing = false;
-    }
-    scope->is_begun = scope->page == 0 && !scope->is_listing && !scope->is_paged &&
+    bool broke_off = scope->is_begun;
+    scope->is_begun = scope->page == 0 && (broke_off || !scope->is_listing) && !scope->is_paged &&
                       refresh->plugin->abi >= 7 && refresh->watched->write_begin != NULL;
-    if (!scope->is_listing) {
+    if (broke_off) {
+        number_list(scope); /* what it has shown may be gone; else it goes on, as a list would */
+    } else if (!scope->is_listing) {
         scope->is_listing = true;
         scope->list_ms = refresh->now_ms;
-        scope->lists = scope->lists == UINT8_MAX ? 1 : (uint8_t)(scope->lists + 1);
+        number_list(scope);
     }
     return true;
 }
@@ -202,7 +208,7 @@ static void go_on_by_pages(struct tri_group_row *scope)
 {
     scope->is_paged = true;
     scope->is_begun = false;
-    scope->lists++; /* what it has shown may be gone by now */
+    number_list(scope); /* what it has shown may be gone by now */
 }
 
 int tri_refresh_scope_begin_anew(struct tri_refresh *refresh, struct tri_group_row *scope)
